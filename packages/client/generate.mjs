@@ -29,15 +29,17 @@ async function write(name, document) {
 /** What the types need: refusals have one type for all operations, headers and examples none. It takes a quarter of the time. */
 function withoutRefusals(document) {
   const copy = structuredClone(document);
-  for (const { responses, requestBody } of operations(copy)) {
+  const { schemas, responses: named } = copy.components;
+  const inline = operations(copy).flatMap(({ responses }) => Object.values(responses));
+  const needed = new Set();
+  for (const { responses } of operations(copy)) {
     for (const status of Object.keys(responses)) if (!isSuccess(status)) delete responses[status];
-    for (const response of Object.values(responses)) delete response.headers;
-    for (const { content = {} } of [requestBody ?? {}, ...Object.values(responses)]) {
-      for (const type of Object.values(content)) delete type.examples;
-    }
+    for (const { $ref } of Object.values(responses)) needed.add($ref);
   }
+  for (const name of Object.keys(named)) if (!needed.has(`#/components/responses/${name}`)) delete named[name];
+  for (const response of [...inline, ...Object.values(named)]) delete response.headers;
+  for (const schema of Object.values(schemas)) delete schema.examples;
   delete copy.components.headers;
-  delete copy.components.examples;
   return copy;
 }
 
@@ -50,12 +52,13 @@ function operations({ paths }) {
 }
 
 /** The operations with method, path, and whether it takes a key, a cursor or a form. Redirects are for browsers and have no row. */
-function operationsOf({ paths }) {
+function operationsOf({ paths, components }) {
+  const nameOf = ({ name, $ref }) => name ?? components.parameters[$ref.split('/').at(-1)].name;
   const rows = Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods)
       .filter(([, { responses }]) => Object.keys(responses).some(isSuccess))
       .map(([method, { operationId, parameters, requestBody }]) => {
-        const takes = (parameter) => parameters.some(({ name }) => name === parameter);
+        const takes = (parameter) => parameters.some((each) => nameOf(each) === parameter);
         const row = { method: method.toUpperCase(), path };
         if (takes('Idempotency-Key')) row.idempotent = true;
         if (takes('cursor')) row.paged = true;

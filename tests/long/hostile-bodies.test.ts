@@ -114,7 +114,7 @@ function clusterTargets(base: string, cookie: string, teamNumber: number): Targe
     .filter(({ body }) => body !== undefined)
     .map((route) => ({
       name: route.operationId,
-      example: Object.values(clusterRequestExamples[route.operationId] ?? {})[0]?.value as object,
+      example: clusterRequestExamples[route.operationId] as object,
       send: ({ body, headers }) => {
         const path = route.path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => names[name] ?? 'none');
         const all = [...headers, ['Cookie', cookie] as const];

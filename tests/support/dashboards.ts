@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { markdownTable } from '@corral/contracts';
+import { markdownTable } from '@corral/testing';
 import { builtFile } from './system/program.js';
 
 export interface Target {

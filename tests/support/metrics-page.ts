@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { markdownTable } from '@corral/contracts';
+import { markdownTable } from '@corral/testing';
 import { repository } from './system/program.js';
 
 const HOW = 'CORRAL_WRITE_DOCS=1 npm test -- tests installation/monitoring';

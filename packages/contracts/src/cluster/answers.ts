@@ -1,6 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
+import { exactly } from '../schema-objects.js';
 import {
   accountTokenListSchema,
   createdAccountTokenSchema,
@@ -32,7 +33,6 @@ import { problemCodes } from './problem-codes.js';
 import {
   count,
   email,
-  exactly,
   fieldChangesSchema,
   filled,
   list,

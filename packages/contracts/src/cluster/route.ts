@@ -47,6 +47,8 @@ export interface ClusterRoute {
   readonly anyQuery?: boolean;
   /** The path must not be logged with its parameters. */
   readonly privatePath?: boolean;
+  /** Served in the development set-up only, and not documented. */
+  readonly development?: true;
   /** The row is about the dry runs of a route. */
   readonly isDryRun?: true;
   /** Supports `If-Match`. */

@@ -1,4 +1,5 @@
 import type { JSONSchema } from 'json-schema-to-ts';
+import { exactly } from '../schema-objects.js';
 
 /* Building blocks of the answer schemas. Every documented field is always present, and no undocumented field is. */
 
@@ -28,15 +29,6 @@ export const compared = {
   maxItems: 1_000,
   maxLength: 1_000,
 } as const;
-/** An object with exactly these members, all required. */
-export function exactly<const P extends Record<string, JSONSchema>>(properties: P) {
-  return {
-    type: 'object',
-    additionalProperties: false,
-    required: Object.keys(properties) as (keyof P & string)[],
-    properties,
-  } as const;
-}
 /** A changed field. */
 export interface FieldChange {
   /** JSON pointer (RFC 6901). */

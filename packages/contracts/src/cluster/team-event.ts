@@ -1,5 +1,6 @@
 import type { JSONSchema } from 'json-schema-to-ts';
-import { exactly, filled, time } from './schema-parts.js';
+import { exactly } from '../schema-objects.js';
+import { filled, time } from './schema-parts.js';
 
 /** The kinds of resources that events report, with the prefix of the event name. */
 export const teamEventNouns = {

@@ -1,6 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { exactly } from '../schema-objects.js';
 import { clusterLimits } from './limits.js';
-import { exactly, time } from './schema-parts.js';
+import { time } from './schema-parts.js';
 
 export const usageSteps = ['hour', 'day'] as const;
 export type UsageStep = (typeof usageSteps)[number];

@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { parserFor } from '../parser-for.js';
+import { atLeast, exactly } from '../schema-objects.js';
 import { dnsErrorCodes } from './error-codes.js';
 import { dnsLimits } from './limits.js';
 
@@ -34,7 +35,7 @@ export const zoneSchema = {
     mode: { enum: ['primary', 'secondary'] },
     ttl: { type: 'integer' },
     labels: stringMapSchema,
-    protection: { type: 'object', required: ['delete'], properties: { delete: { type: 'boolean' } } },
+    protection: atLeast({ delete: { type: 'boolean' } }),
     primary_nameservers: { type: 'array' },
     authoritative_nameservers: {
       type: 'object',
@@ -51,178 +52,112 @@ export const zoneSchema = {
   },
 } as const satisfies JSONSchema;
 
-export const answerRecordSchema = {
-  type: 'object',
-  required: ['value', 'comment'],
-  properties: { value: { type: 'string' }, comment: { type: 'string' } },
-} as const satisfies JSONSchema;
+export const answerRecordSchema = atLeast({ value: { type: 'string' }, comment: { type: 'string' } });
 
-export const rrsetSchema = {
-  type: 'object',
-  required: ['id', 'name', 'type', 'ttl', 'labels', 'protection', 'records', 'zone'],
-  properties: {
-    id: { type: 'string' },
-    name: { type: 'string' },
-    type: { type: 'string' },
-    ttl: { type: ['integer', 'null'] },
-    labels: stringMapSchema,
-    protection: { type: 'object', required: ['change'], properties: { change: { type: 'boolean' } } },
-    records: { type: 'array', minItems: 1, items: answerRecordSchema },
-    zone: idSchema,
-  },
-} as const satisfies JSONSchema;
+export const rrsetSchema = atLeast({
+  id: { type: 'string' },
+  name: { type: 'string' },
+  type: { type: 'string' },
+  ttl: { type: ['integer', 'null'] },
+  labels: stringMapSchema,
+  protection: atLeast({ change: { type: 'boolean' } }),
+  records: { type: 'array', minItems: 1, items: answerRecordSchema },
+  zone: idSchema,
+});
 
 export const actionStatuses = ['running', 'success', 'error'] as const;
-export const actionSchema = {
-  type: 'object',
-  required: ['id', 'command', 'status', 'progress', 'started', 'finished', 'resources', 'error'],
-  properties: {
-    id: idSchema,
-    command: { type: 'string' },
-    status: { enum: actionStatuses },
-    progress: { type: 'integer', minimum: 0, maximum: 100 },
-    started: timeSchema,
-    finished: { ...timeSchema, type: ['string', 'null'] },
-    resources: {
-      type: 'array',
-      items: { type: 'object', required: ['id', 'type'], properties: { id: idSchema, type: { type: 'string' } } },
-    },
-    error: {
-      type: ['object', 'null'],
-      required: ['code', 'message'],
-      properties: { code: { type: 'string' }, message: { type: 'string' } },
-    },
+export const actionSchema = atLeast({
+  id: idSchema,
+  command: { type: 'string' },
+  status: { enum: actionStatuses },
+  progress: { type: 'integer', minimum: 0, maximum: 100 },
+  started: timeSchema,
+  finished: { ...timeSchema, type: ['string', 'null'] },
+  resources: {
+    type: 'array',
+    items: atLeast({ id: idSchema, type: { type: 'string' } }),
   },
-} as const satisfies JSONSchema;
+  error: { ...atLeast({ code: { type: 'string' }, message: { type: 'string' } }), type: ['object', 'null'] },
+});
 
-export const paginationSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['page', 'per_page', 'previous_page', 'next_page', 'last_page', 'total_entries'],
-  properties: {
-    page: { type: 'integer', minimum: 1 },
-    per_page: { type: 'integer', minimum: 1 },
-    previous_page: { type: ['integer', 'null'] },
-    next_page: { type: ['integer', 'null'] },
-    last_page: { type: 'integer', minimum: 1 },
-    total_entries: { type: 'integer', minimum: 0 },
+export const paginationSchema = exactly({
+  page: { type: 'integer', minimum: 1 },
+  per_page: { type: 'integer', minimum: 1 },
+  previous_page: { type: ['integer', 'null'] },
+  next_page: { type: ['integer', 'null'] },
+  last_page: { type: 'integer', minimum: 1 },
+  total_entries: { type: 'integer', minimum: 0 },
+});
+
+/** Not part of the upstream's API: a short-lived name in the demo zone. */
+export const demoSchema = atLeast({
+  label: {
+    type: 'string',
+    minLength: 1,
+    description: 'Name in the zone. The token of the demo can write this name and all names below it.',
   },
-} as const satisfies JSONSchema;
+  name: { type: 'string', minLength: 1, description: 'The requested name, or the label if no name was requested.' },
+  zone: { type: 'string', minLength: 1, description: 'Name of the demo zone.' },
+  ttl: { type: 'integer', description: 'Requested lifetime in seconds, as of the last change.' },
+  created_at: timeSchema,
+  expires_at: timeSchema,
+  max_expires_at: { ...timeSchema, description: 'Latest possible expiry, extensions included.' },
+  records: { type: 'integer', minimum: 0, description: `Number of records, at most ${dnsLimits.recordsPerDemo}.` },
+});
 
-/** A short-lived name in the demo zone. The upstream has no such thing. */
-export const demoSchema = {
-  type: 'object',
-  required: ['label', 'name', 'zone', 'ttl', 'created_at', 'expires_at', 'max_expires_at', 'records'],
-  properties: {
-    label: {
-      type: 'string',
-      minLength: 1,
-      description: 'Name in the zone. The token of the demo can write this name and all names below it.',
-    },
-    name: { type: 'string', minLength: 1, description: 'The requested name, or the label if no name was requested.' },
-    zone: { type: 'string', minLength: 1, description: 'Name of the demo zone.' },
-    ttl: { type: 'integer', description: 'Requested lifetime in seconds, as of the last change.' },
-    created_at: timeSchema,
-    expires_at: timeSchema,
-    max_expires_at: { ...timeSchema, description: 'Latest possible expiry, extensions included.' },
-    records: { type: 'integer', minimum: 0, description: `Number of records, at most ${dnsLimits.recordsPerDemo}.` },
+const requestLimitSchema = atLeast({
+  limit: { type: 'integer', minimum: 1, description: 'Requests per minute.' },
+  remaining: { type: 'integer', minimum: 0, description: 'Requests left, after this one.' },
+  reset_at: { ...timeSchema, description: 'When all of them are available again, without further requests.' },
+});
+
+/** Not part of the upstream's API: what a token says about itself. */
+export const tokenSchema = atLeast({
+  id: { type: 'string', minLength: 1 },
+  name: { type: 'string', minLength: 1 },
+  kind: {
+    enum: ['team', 'session', 'demo'],
+    description: '`team`: issued by the team. `session`: of a signed-in person. `demo`: of a demo.',
   },
-} as const satisfies JSONSchema;
-
-const requestLimitSchema = {
-  type: 'object',
-  required: ['limit', 'remaining', 'reset_at'],
-  properties: {
-    limit: { type: 'integer', minimum: 1, description: 'Requests per minute.' },
-    remaining: { type: 'integer', minimum: 0, description: 'Requests left, after this one.' },
-    reset_at: { ...timeSchema, description: 'When all of them are available again, without further requests.' },
+  scopes: { type: 'array', items: { type: 'string' }, description: 'Without `dns` the token can only read itself.' },
+  created_at: timeSchema,
+  expires_at: { ...timeSchema, type: ['string', 'null'], description: 'Null: valid until it is revoked.' },
+  team: { type: ['string', 'null'], minLength: 1, description: 'Null for the token of a demo.' },
+  demo: { type: ['string', 'null'], minLength: 1, description: 'Label of the demo.' },
+  endpoint: {
+    type: ['string', 'null'],
+    minLength: 1,
+    description: 'Base address of this API; null if the installation does not state it.',
   },
-} as const satisfies JSONSchema;
-
-/** What a token says about itself. The upstream has no such route. */
-export const tokenSchema = {
-  type: 'object',
-  required: [
-    'id',
-    'name',
-    'kind',
-    'scopes',
-    'created_at',
-    'expires_at',
-    'team',
-    'demo',
-    'endpoint',
-    'zone',
-    'names',
-    'types',
-    'requests',
-    'records',
-  ],
-  properties: {
-    id: { type: 'string', minLength: 1 },
-    name: { type: 'string', minLength: 1 },
-    kind: {
-      enum: ['team', 'session', 'demo'],
-      description: '`team`: issued by the team. `session`: of a signed-in person. `demo`: of a demo.',
-    },
-    scopes: { type: 'array', items: { type: 'string' }, description: 'Without `dns` the token can only read itself.' },
-    created_at: timeSchema,
-    expires_at: { ...timeSchema, type: ['string', 'null'], description: 'Null: valid until it is revoked.' },
-    team: { type: ['string', 'null'], minLength: 1, description: 'Null for the token of a demo.' },
-    demo: { type: ['string', 'null'], minLength: 1, description: 'Label of the demo.' },
-    endpoint: {
-      type: ['string', 'null'],
-      minLength: 1,
-      description: 'Base address of this API; null if the installation does not state it.',
-    },
-    zone: { type: 'object', required: ['id', 'name'], properties: { id: idSchema, name: { type: 'string' } } },
-    names: {
-      type: 'array',
-      items: { type: 'string', minLength: 1 },
-      description: 'The token reads and writes these names and all names below them, relative to the zone.',
-    },
-    types: {
-      type: 'array',
-      items: { type: 'string' },
-      description: 'Record types that it writes. It reads all types.',
-    },
-    requests: {
-      type: 'object',
-      required: ['per_token', 'per_team'],
-      description: 'Request limits. A demo counts as its team or course.',
-      properties: { per_token: requestLimitSchema, per_team: requestLimitSchema },
-    },
-    records: {
-      type: ['object', 'null'],
-      required: ['used', 'reserved', 'limit', 'limit_per_rrset'],
-      description:
-        'Quota of the team or demo. Null without the scope `dns`. `reserved` counts records of writes whose outcome is open.',
-      properties: {
-        used: { type: 'integer', minimum: 0 },
-        reserved: { type: 'integer', minimum: 0 },
-        limit: { type: 'integer', minimum: 0 },
-        limit_per_rrset: { type: 'integer', minimum: 1 },
-      },
-    },
+  zone: atLeast({ id: idSchema, name: { type: 'string' } }),
+  names: {
+    type: 'array',
+    items: { type: 'string', minLength: 1 },
+    description: 'The token reads and writes these names and all names below them, relative to the zone.',
   },
-} as const satisfies JSONSchema;
+  types: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Record types that it writes. It reads all types.',
+  },
+  requests: {
+    ...atLeast({ per_token: requestLimitSchema, per_team: requestLimitSchema }),
+    description: 'Request limits. A demo counts as its team or course.',
+  },
+  records: {
+    ...atLeast({
+      used: { type: 'integer', minimum: 0 },
+      reserved: { type: 'integer', minimum: 0 },
+      limit: { type: 'integer', minimum: 0 },
+      limit_per_rrset: { type: 'integer', minimum: 1 },
+    }),
+    type: ['object', 'null'],
+    description:
+      'Quota of the team or demo. Null without the scope `dns`. `reserved` counts records of writes whose outcome is open.',
+  },
+});
 
-export const metaSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['pagination'],
-  properties: { pagination: paginationSchema },
-} as const satisfies JSONSchema;
-
-/** An object with exactly these members, all required. */
-function exactly<P extends Record<string, JSONSchema>>(properties: P) {
-  return { type: 'object', additionalProperties: false, required: Object.keys(properties), properties } as const;
-}
-
-/** An object with at least these members; the upstream may send others. */
-function atLeast<P extends Record<string, JSONSchema>>(properties: P) {
-  return { type: 'object', required: Object.keys(properties), properties } as const;
-}
+export const metaSchema = exactly({ pagination: paginationSchema });
 
 export const dnsAnswerSchemas = {
   zoneList: exactly({ zones: { type: 'array', items: zoneSchema }, meta: metaSchema }),
@@ -242,15 +177,11 @@ export const dnsAnswerSchemas = {
   createdDemo: exactly({ demo: demoSchema, token: { type: 'string', pattern: '^[A-Za-z0-9]{64}$' } }),
   demoList: exactly({ demos: { type: 'array', items: demoSchema }, meta: metaSchema }),
   error: exactly({
-    error: {
-      type: 'object',
-      required: ['code', 'message', 'details'],
-      properties: {
-        code: { type: 'string', examples: Object.keys(dnsErrorCodes) },
-        message: { type: 'string', minLength: 1 },
-        details: { type: ['object', 'null'] },
-      },
-    },
+    error: atLeast({
+      code: { type: 'string', examples: Object.keys(dnsErrorCodes) },
+      message: { type: 'string', minLength: 1 },
+      details: { type: ['object', 'null'] },
+    }),
   }),
 } as const;
 export type DnsAnswer = keyof typeof dnsAnswerSchemas;

@@ -1,6 +1,5 @@
 import type { BodyLimits } from '../body-limits.js';
-import type { Example } from '../openapi-parts.js';
-import { type DnsErrorCode, type DnsErrorDetails, dnsErrorCodes, dnsUpstreamErrors } from './error-codes.js';
+import { type DnsErrorCode, dnsUpstreamErrors } from './error-codes.js';
 import { dnsBodyLimits } from './limits.js';
 import type { DnsRoute } from './routes.js';
 
@@ -40,25 +39,15 @@ export const dnsUpstreamErrorsOf = (route: DnsRoute): readonly (typeof dnsUpstre
 export const dnsBodyLimitsOf = (route: DnsRoute): BodyLimits =>
   isDemoRoute(route) ? dnsBodyLimits.demos : dnsBodyLimits.recordSets;
 
-const detailsOf: Partial<Record<DnsErrorCode, DnsErrorDetails>> = {
-  invalid_input: { fields: [{ name: 'records[0].value', messages: ['is required'] }] },
-  resource_limit_exceeded: { limits: [{ name: 'records' }] },
-};
+/**
+ * The answer to a valid token of another team. `hidden`: as for a missing resource. `forbidden`: the name belongs to
+ * another owner, whether it exists or not. `left out`: served without the team's resources. `shared`: the same answer
+ * for all.
+ */
+export type StrangerVerdict = 'hidden' | 'forbidden' | 'left out' | 'shared';
 
-const exampleOf = (code: string, message: string, details: DnsErrorDetails = null): Example => ({
-  summary: message,
-  value: { error: { code, message, details } },
-});
-
-/** An example for each code; those of the upstream are prefixed with `upstream_refusal_`. */
-export const dnsErrorExamples: Readonly<Record<string, Example>> = {
-  ...Object.fromEntries(
-    (Object.keys(dnsErrorCodes) as DnsErrorCode[]).map((code) => [
-      code,
-      exampleOf(code, dnsErrorCodes[code].meaning, detailsOf[code]),
-    ]),
-  ),
-  ...Object.fromEntries(
-    dnsUpstreamErrors.map(({ code, meaning }) => [`upstream_refusal_${code}`, exampleOf(code, meaning)]),
-  ),
-};
+export function dnsStrangerVerdictOf({ path, kind }: Pick<DnsRoute, 'path' | 'kind'>): StrangerVerdict {
+  if (path === '/zones' || path === '/zones/{zone}') return 'shared';
+  if (kind === 'write' && path.startsWith('/zones')) return 'forbidden';
+  return /\{(name|id|label)\}/.test(path) ? 'hidden' : 'left out';
+}

@@ -1,7 +1,7 @@
-import type { Examples } from '../openapi-parts.js';
+import type { Action, DemoBody, Pagination, Rrset, TokenBody, Zone } from './answers.js';
 
 const at = '2026-11-21T12:00:00Z';
-const zone = {
+const zone: Zone = {
   id: 7001,
   name: 'example.test',
   created: at,
@@ -20,7 +20,7 @@ const zone = {
     delegation_status: 'valid',
   },
 };
-const rrset = {
+const rrset: Rrset = {
   id: 'www.acme/A',
   name: 'www.acme',
   type: 'A',
@@ -30,7 +30,7 @@ const rrset = {
   records: [{ value: '192.0.2.7', comment: 'blue' }],
   zone: 7001,
 };
-const running = {
+const action: Action = {
   id: 91,
   command: 'set_rrset_records',
   status: 'running',
@@ -40,8 +40,7 @@ const running = {
   resources: [{ id: 7001, type: 'zone' }],
   error: null,
 };
-const done = { ...running, status: 'success', progress: 100, finished: '2026-11-21T12:00:01Z' };
-const demo = {
+const demo: DemoBody = {
   label: 'blue-otter',
   name: 'Blue Otter',
   zone: 'demo.example.test',
@@ -51,7 +50,7 @@ const demo = {
   max_expires_at: '2026-11-28T12:00:00Z',
   records: 1,
 };
-const token = {
+const token: TokenBody = {
   id: '0b5c0a52-6a8f-4f0e-9b62-3c1f6f7f1c11',
   name: 'certificates',
   kind: 'team',
@@ -70,64 +69,41 @@ const token = {
   },
   records: { used: 17, reserved: 0, limit: 200, limit_per_rrset: 50 },
 };
-const meta = {
-  pagination: { page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 1 },
+const pagination: Pagination = {
+  page: 1,
+  per_page: 25,
+  previous_page: null,
+  next_page: null,
+  last_page: 1,
+  total_entries: 1,
 };
-const one = (summary: string, value: unknown): Examples => ({ example: { summary, value } });
 
-/** Examples of answers, by schema name. */
-export const dnsAnswerExamples: Readonly<Record<string, Examples>> = {
-  zoneList: one('The zone, as a list', { zones: [zone], meta }),
-  zone: one('The zone', { zone }),
-  rrsetList: one('The team’s record sets', { rrsets: [rrset], meta }),
-  rrset: one('A record set', { rrset }),
-  created: one('Created. Poll the action until it is finished', {
-    rrset,
-    action: { ...running, command: 'create_rrset' },
-  }),
-  action: {
-    running: { summary: 'Running', value: { action: running } },
-    success: { summary: 'Done', value: { action: done } },
+/** Examples of answers, by the name of their schema in the document. Answers that wrap these have none of their own. */
+export const dnsAnswerExamples: Readonly<Record<string, object>> = {
+  Zone: zone,
+  Rrset: rrset,
+  Action: action,
+  Demo: demo,
+  Token: token,
+  Pagination: pagination,
+  DemoCreated: { demo: { ...demo, records: 0 }, token: 'x'.repeat(64) },
+  ErrorBody: {
+    code: 'invalid_input',
+    message: 'records[0].value is required',
+    details: { fields: [{ name: 'records[0].value', messages: ['is required'] }] },
   },
-  actionList: one('The requested actions that belong to the team', { actions: [done] }),
-  actionPage: one('The team’s actions', { actions: [done], meta }),
-  token: one('A token for the certificates of a team', { token }),
-  demo: one('A demo', { demo }),
-  createdDemo: one('A demo with its token, shown only once', { demo: { ...demo, records: 0 }, token: 'x'.repeat(64) }),
-  demoList: one('The team’s live demos', { demos: [demo], meta }),
 };
 
 const records = [{ value: '192.0.2.7', comment: 'blue' }];
 
 /** Examples of request bodies, by operation. */
-export const dnsRequestExamples: Readonly<Record<string, Examples>> = {
-  createRrset: {
-    address: {
-      summary: 'An address',
-      value: { name: 'www.acme', type: 'A', ttl: 300, labels: { env: 'prod' }, records },
-    },
-    text: {
-      summary: 'A TXT record with quoted text',
-      value: { name: '_acme-challenge.acme', type: 'TXT', records: [{ value: '"key"' }] },
-    },
-  },
-  updateRrset: one('Replace the labels', { labels: { env: 'test' } }),
-  setRecords: one('Replace all records', { records }),
-  addRecords: {
-    add: { summary: 'Add one record', value: { records: [{ value: '192.0.2.8' }] } },
-    create: {
-      summary: 'With the TTL of a record set that does not exist yet',
-      value: { records: [{ value: '192.0.2.8' }], ttl: 300 },
-    },
-  },
-  removeRecords: one('Remove one record', { records: [{ value: '192.0.2.8' }] }),
-  changeTtl: {
-    own: { summary: 'A specific TTL', value: { ttl: 60 } },
-    zone: { summary: 'The default TTL of the zone', value: { ttl: null } },
-  },
-  createDemo: {
-    team: { summary: 'With a token', value: { name: 'Blue Otter', ttl: 3_600 } },
-    course: { summary: 'With a course code instead of a token', value: { course_code: 'WORKSHOP' } },
-  },
-  extendDemo: one('One hour from now', { ttl: 3_600 }),
+export const dnsRequestExamples: Readonly<Record<string, object>> = {
+  createRrset: { name: 'www.acme', type: 'A', ttl: 300, labels: { env: 'prod' }, records },
+  updateRrset: { labels: { env: 'test' } },
+  setRecords: { records },
+  addRecords: { records: [{ value: '192.0.2.8' }] },
+  removeRecords: { records: [{ value: '192.0.2.8' }] },
+  changeTtl: { ttl: 60 },
+  createDemo: { name: 'Blue Otter', ttl: 3_600 },
+  extendDemo: { ttl: 3_600 },
 };

@@ -1,4 +1,4 @@
-import type { NamedSchemas } from '../openapi-schemas.js';
+import type { NamedSchemas } from '../openapi/schemas.js';
 import {
   actionSchema,
   answerRecordSchema,
@@ -11,6 +11,7 @@ import {
   tokenSchema,
   zoneSchema,
 } from './answers.js';
+import { dnsAnswerExamples } from './examples.js';
 import {
   addRecordsSchema,
   changeTtlSchema,
@@ -71,5 +72,6 @@ export const dnsNamedSchemas: NamedSchemas = {
     DemoCreate: createDemoSchema,
     DemoExtend: extendDemoSchema,
   },
+  examples: dnsAnswerExamples,
   nullMeansAbsent: false,
 };

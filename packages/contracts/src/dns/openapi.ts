@@ -1,16 +1,22 @@
 import {
-  answerHeaders,
   bodyNotTaken,
-  byStatus,
-  headersOf,
+  type DocumentOperation,
+  type DocumentParameter,
   mayBeAdded,
+  openApiDocument,
   pathParametersOf,
   refTo,
-} from '../openapi-parts.js';
-import { type DocumentSchemas, documentSchemas } from '../openapi-schemas.js';
-import { type DnsErrorCode, dnsErrorCodes, dnsErrorsBeforeRouting } from './error-codes.js';
-import { dnsErrorExamples, dnsErrorsOf, dnsUpstreamErrorsOf } from './errors-of.js';
-import { dnsAnswerExamples, dnsRequestExamples } from './examples.js';
+} from '../openapi/document.js';
+import { documentSchemas } from '../openapi/schemas.js';
+import { dnsErrorCodes, dnsErrorsBeforeRouting } from './error-codes.js';
+import {
+  dnsErrorsOf,
+  dnsStrangerVerdictOf,
+  dnsUpstreamErrorsOf,
+  isForwarded,
+  type StrangerVerdict,
+} from './errors-of.js';
+import { dnsRequestExamples } from './examples.js';
 import { dnsLimits } from './limits.js';
 import { dnsAnswerNameOf, dnsNamedSchemas } from './named-schemas.js';
 import { dnsPathParameters, dnsQueryNotes, repetitionsMax } from './parameters.js';
@@ -43,25 +49,17 @@ const description = [
 /** Renders the OpenAPI 3.1 document of the DNS record API from the served routes and the validation schemas. */
 export function dnsOpenApi(serverUrl: string, routes: readonly DnsRoute[]): object {
   const schemas = documentSchemas(dnsNamedSchemas);
-  const paths: Record<string, Record<string, object>> = {};
-  for (const route of routes) {
-    paths[route.path] = { ...paths[route.path], [route.method]: operationOf(route, schemas) };
-  }
-  const used = new Set(routes.map(tagOf));
-  return {
-    openapi: '3.1.0',
-    info: { title: 'DNS record API', version: '1', description },
-    servers: [{ url: serverUrl, description: 'This installation' }],
-    tags: tags.filter(({ name }) => used.has(name)),
+  return openApiDocument({
+    title: 'DNS record API',
+    description,
+    serverUrl,
+    tags,
     security: [{ token: [] }],
-    paths,
-    components: {
-      securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A DNS token of 64 characters.' } },
-      schemas: schemas.components,
-      headers: answerHeaders,
-      examples: dnsErrorExamples,
-    },
-  };
+    securitySchemes: { token: { type: 'http', scheme: 'bearer', description: 'A DNS token of 64 characters.' } },
+    schemas,
+    refusalBody: { mediaType: 'application/json', schema: 'Error' },
+    operations: routes.map((route) => operationOf(route, schemas.request)),
+  });
 }
 
 function tagOf({ path }: DnsRoute): (typeof tags)[number]['name'] {
@@ -71,35 +69,78 @@ function tagOf({ path }: DnsRoute): (typeof tags)[number]['name'] {
   return path.includes('/actions') ? 'Actions' : 'Zones';
 }
 
-function operationOf(route: DnsRoute, { request }: DocumentSchemas): object {
-  const { operationId, body } = route;
+function operationOf(route: DnsRoute, render: (schema: object) => object): DocumentOperation {
+  const { operationId, method, path, summary, status, answer, body } = route;
   return {
     operationId,
-    tags: [tagOf(route)],
-    summary: route.summary,
+    method,
+    path,
+    tag: tagOf(route),
+    summary,
+    description: descriptionOf(route),
     // The empty requirement makes the token optional.
     ...(route.tokenless === undefined ? {} : { security: [{ token: [] }, {}] }),
-    parameters: [
-      ...pathParametersOf(route.path).map((name) => ({
-        name,
-        in: 'path',
-        required: true,
-        ...(dnsPathParameters[name] ?? { schema: { type: 'string', minLength: 1 } }),
-      })),
-      ...(route.query ?? []).map(queryParameter),
-    ],
+    parameters: [...pathParametersOf(path).map(pathParameter), ...(route.query ?? []).map(queryParameter)],
     ...(body === undefined
       ? {}
-      : { requestBody: { required: true, ...jsonContent(request(body), dnsRequestExamples[operationId]) } }),
-    responses: { [route.status]: successOf(route), ...refusals(route) },
+      : {
+          body: {
+            schema: render(body),
+            required: true,
+            mediaTypes: [JSON_TYPE],
+            example: dnsRequestExamples[operationId],
+          },
+        }),
+    successes: [
+      {
+        status,
+        name: answer === null ? 'NoContent' : dnsAnswerNameOf(answer),
+        description: status === 201 ? 'Accepted or created' : 'Done',
+        headers: [],
+        ...(answer === null
+          ? {}
+          : { content: { mediaType: JSON_TYPE, schema: refTo('schemas', dnsAnswerNameOf(answer)) } }),
+      },
+    ],
+    refusals: [
+      ...dnsErrorsOf(route).map((code) => ({ code, ...dnsErrorCodes[code] })),
+      ...dnsUpstreamErrorsOf(route).map(({ status, code, meaning }) => ({
+        status,
+        code,
+        name: `upstream_${code}`,
+        meaning: `${meaning} Passed through from the upstream.`,
+      })),
+    ],
   };
 }
 
-const jsonContent = (schema: object, examples: object | undefined) => ({
-  content: { 'application/json': { schema, ...(examples === undefined ? {} : { examples }) } },
-});
+const JSON_TYPE = 'application/json';
 
-function queryParameter(parameter: DnsQueryParameter): object {
+const ofOtherTeams: Readonly<Record<StrangerVerdict, string>> = {
+  hidden: 'What belongs to another team is answered 404, like what does not exist.',
+  forbidden: 'A name of another team is answered 403, whether it exists or not.',
+  'left out': 'Without what belongs to other teams.',
+  shared: 'The same for all teams.',
+};
+
+function descriptionOf(route: DnsRoute): string {
+  if (route.anyScope) return 'For every valid token, whatever its scopes.';
+  return [
+    route.tokenless === undefined
+      ? 'Requires a token with the scope `dns`.'
+      : `Requires a token with the scope \`dns\`, or is requested ${route.tokenless} instead of one.`,
+    ...(route.operationId === 'createDemo' ? [] : [ofOtherTeams[dnsStrangerVerdictOf(route)]]),
+    ...(isForwarded(route) ? ['The change is sent upstream once; one record set changes at a time.'] : []),
+  ].join(' ');
+}
+
+function pathParameter(name: string): DocumentParameter {
+  const note = dnsPathParameters[name];
+  if (note === undefined) throw new Error(`The path parameter ${name} has no documentation.`);
+  return { name, in: 'path', required: true, ...note };
+}
+
+function queryParameter(parameter: DnsQueryParameter): DocumentParameter {
   const { name, type, repeatable, required = false, pattern, values } = parameter;
   const { schema: narrower = {}, ...note } = dnsQueryNotes[name] ?? {};
   const one = { type, ...narrower, ...(pattern ? { pattern } : {}), ...(values ? { enum: values } : {}) };
@@ -113,51 +154,5 @@ function queryParameter(parameter: DnsQueryParameter): object {
     schema: repeatable ? many : one,
     ...(repeatable ? { style: 'form', explode: true } : {}),
     ...note,
-  };
-}
-
-function successOf({ status, answer }: DnsRoute): object {
-  return {
-    description: status === 201 ? 'Accepted or created' : 'Done',
-    headers: headersOf(status),
-    ...(answer === null ? {} : jsonContent(refTo('schemas', dnsAnswerNameOf(answer)), dnsAnswerExamples[answer])),
-  };
-}
-
-interface Refusal {
-  readonly status: number;
-  readonly code: string;
-  readonly meaning: string;
-  /** Key of its example. */
-  readonly example: string;
-}
-
-function refusals(route: DnsRoute): Record<string, object> {
-  const own = dnsErrorsOf(route).map((code: DnsErrorCode) => ({ code, ...dnsErrorCodes[code], example: code }));
-  const upstream = dnsUpstreamErrorsOf(route).map(({ status, code, meaning }) => ({
-    status,
-    code,
-    example: `upstream_refusal_${code}`,
-    meaning: `${meaning} Passed through from the upstream.`,
-  }));
-  const all = new Map<string, Refusal>([...own, ...upstream].map((each) => [each.example, each]));
-  const groups = byStatus([...all.keys()], (key) => (all.get(key) as Refusal).status);
-  return Object.fromEntries(
-    groups.map(([status, keys]) => [
-      status,
-      refusalOf(
-        status,
-        keys.map((key) => all.get(key) as Refusal),
-      ),
-    ]),
-  );
-}
-
-function refusalOf(status: number, refused: readonly Refusal[]): object {
-  const examples = Object.fromEntries(refused.map(({ example }) => [example, refTo('examples', example)]));
-  return {
-    description: refused.map(({ code: name, meaning }) => `\`${name}\`: ${meaning}`).join('\n\n'),
-    headers: headersOf(status),
-    ...jsonContent(refTo('schemas', 'Error'), examples),
   };
 }

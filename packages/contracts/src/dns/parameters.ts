@@ -1,11 +1,5 @@
+import type { ParameterNote } from '../openapi/document.js';
 import { dnsLimits } from './limits.js';
-
-/** Documentation of a path parameter. */
-interface ParameterNote {
-  readonly description: string;
-  readonly schema: object;
-  readonly example: string | number;
-}
 
 const id = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 

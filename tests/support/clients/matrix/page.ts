@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
-import { markdownTable } from '@corral/contracts';
+import { markdownTable } from '@corral/testing';
 import { repository } from '../../system/program.js';
 import { partNames } from './parts.js';
 import { pinnedVersion, recordedResult } from './results.js';

@@ -51,12 +51,12 @@ export function pathOf(
   });
 }
 
-/** The first documented example. Null for a route without a body. @throws Error when there is no example */
+/** The documented example. Null for a route without a body. @throws Error when there is no example */
 export function bodyOf({ operationId, body }: ClusterRoute): object | null {
   if (body === undefined) return null;
-  const [example] = Object.values(clusterRequestExamples[operationId] ?? {});
+  const example = clusterRequestExamples[operationId];
   if (example === undefined) throw new Error(`clusterRequestExamples has no ${operationId}.`);
-  return example.value as object;
+  return example;
 }
 
 /** An event stream with an invalid id is refused instead of staying open. */

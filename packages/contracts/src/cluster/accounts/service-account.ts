@@ -1,9 +1,10 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { declarationParserFor, strictParserFor } from '../../parser-for.js';
+import { exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { asRead, clusterNameSchema, roleSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { exactly, filled, optionalTime, person, time, uuid } from '../schema-parts.js';
+import { filled, optionalTime, person, time, uuid } from '../schema-parts.js';
 import { apiVersion, type Role } from '../states.js';
 
 /** Kinds of actions that a service account can be narrowed to. */

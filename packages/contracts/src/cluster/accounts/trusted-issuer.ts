@@ -1,9 +1,10 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { asRead, clusterNameSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { exactly, filled, time, uuid } from '../schema-parts.js';
+import { filled, time, uuid } from '../schema-parts.js';
 import { apiVersion } from '../states.js';
 
 const condition = { type: 'string', minLength: 1, maxLength: clusterLimits.claimValueCharacters } as const;

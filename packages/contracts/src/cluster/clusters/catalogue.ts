@@ -1,5 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, filled, optionalTime } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
+import { count, filled, optionalTime } from '../schema-parts.js';
 
 /** A net amount as a decimal string, so that clients do not round money; null when the price is unknown. */
 const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
@@ -78,42 +79,3 @@ export const catalogueSchema = exactly({
   pricedAt: { ...optionalTime, description: 'When these prices were first read. They are checked daily.' },
 });
 export type CatalogueBody = FromSchema<typeof catalogueSchema>;
-
-export const catalogueExample: CatalogueBody = {
-  regions: [{ name: 'hel1', zones: ['hel1-dc2'], publicIPv4: { hourly: '0.0008', monthly: '0.5' } }],
-  kubernetesVersions: [
-    { version: '1.34.3', classification: 'supported', supportedUntil: '2027-02-28T00:00:00.000Z', newestOf: '1.34' },
-  ],
-  machineTypes: [
-    {
-      name: 'cpx31',
-      cores: 4,
-      memoryGiB: 8,
-      architecture: 'amd64',
-      regions: [{ name: 'hel1', hourly: '0.021', monthly: '13.1' }],
-    },
-  ],
-  images: [
-    {
-      name: 'ubuntu',
-      versions: [
-        { version: '24.4.0', classification: 'supported', supportedUntil: null, architectures: ['amd64', 'arm64'] },
-      ],
-    },
-  ],
-  features: ['control-plane-ha'],
-  network: {
-    nodeCIDRs: ['10.250.0.0/16', '172.18.0.0/16', '192.168.128.0/17'],
-    podCIDR: '10.244.0.0/16',
-    serviceCIDR: '10.96.0.0/16',
-  },
-  limits: {
-    clusters: { used: 2, limit: 20 },
-    connections: { used: 1, limit: 50 },
-    adoptedServers: { used: 0, limit: 50 },
-    nodePoolsPerCluster: 20,
-    nodesPerCluster: 100,
-  },
-  currency: 'EUR',
-  pricedAt: '2026-11-21T04:00:00.000Z',
-};

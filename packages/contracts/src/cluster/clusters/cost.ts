@@ -1,5 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, optionalTime, text } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
+import { count, optionalTime, text } from '../schema-parts.js';
 
 /** A decimal string, so that clients do not round money; null when the price is unknown. */
 const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;

@@ -1,5 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, filled } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
+import { count, filled } from '../schema-parts.js';
 import { poolNameSchema } from './requests.js';
 
 /** What a change does to a cluster as a whole. */

@@ -1,5 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, filled, optionalTime, text, time } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
+import { count, filled, optionalTime, text, time } from '../schema-parts.js';
 import { poolNameSchema } from './requests.js';
 
 /** What the garden reports about a cluster besides its health. */

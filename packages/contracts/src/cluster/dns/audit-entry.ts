@@ -1,6 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { retentionLimits } from '../../retention.js';
-import { exactly, fieldChangesSchema, filled, optionalTime, text, time } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
+import { fieldChangesSchema, filled, optionalTime, text, time } from '../schema-parts.js';
 
 /** The target kind of an entry, and the first word of its action. `dns`: writes of the DNS API. */
 export const auditKinds = [

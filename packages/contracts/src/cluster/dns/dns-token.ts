@@ -1,10 +1,11 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { writableTypes } from '../../dns/limits.js';
 import { strictParserFor } from '../../parser-for.js';
+import { exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
-import { exactly, filled, optionalTime, person, time, uuid } from '../schema-parts.js';
+import { filled, optionalTime, person, time, uuid } from '../schema-parts.js';
 
 /** Scopes of a token. More may follow. */
 export const dnsScopes = ['dns'] as const;

@@ -1,5 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { count, exactly, optionalTime } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
+import { count, optionalTime } from '../schema-parts.js';
 
 export const dnsUsageSchema = exactly({
   records: exactly({

@@ -120,6 +120,7 @@ export const signInRoutes = [
     access: 'public',
     answers: { 200: 'devPeople' },
     problems: ['not_found'],
+    development: true,
   },
   {
     operationId: 'devSignIn',
@@ -131,5 +132,6 @@ export const signInRoutes = [
     answers: { 200: 'me', 303: null },
     problems: ['permission_denied', 'not_found'],
     body: devSignInSchema,
+    development: true,
   },
 ] as const satisfies readonly ClusterRoute[];

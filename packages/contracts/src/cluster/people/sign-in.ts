@@ -1,5 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { exactly, text, time, uuid } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
+import { text, time, uuid } from '../schema-parts.js';
 
 /**
  * How a session began. `development`: without authentication, on a developer's machine. `command_line`: a signed-in

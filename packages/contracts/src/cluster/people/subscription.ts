@@ -1,9 +1,10 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
-import { exactly, filled, text, time } from '../schema-parts.js';
+import { filled, text, time } from '../schema-parts.js';
 
 /** States that count as active unless the billing system says otherwise. */
 export const activeSubscriptionStates: readonly string[] = ['active', 'trialing'];

@@ -1,9 +1,10 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { roleSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { compared, email, exactly, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
+import { compared, email, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
 import type { Role } from '../states.js';
 import { subscriptionSchema } from './subscription.js';
 

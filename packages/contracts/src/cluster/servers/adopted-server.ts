@@ -1,9 +1,10 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { refSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { compared, exactly, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
+import { compared, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
 import { apiVersion, serverArchitectures, serverKinds, serverPhases, wipeAcknowledgement } from '../states.js';
 
 const serverIdSchema = {

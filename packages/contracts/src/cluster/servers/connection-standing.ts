@@ -1,5 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { exactly } from '../schema-parts.js';
+import { exactly } from '../../schema-objects.js';
 import { type ConnectionPhase, connectionMessages } from '../states.js';
 
 /** The provider's verdict on a token; `unknown` without a usable answer. */

@@ -1,0 +1,221 @@
+import { rrsetSchema } from '../dns/answers.js';
+import { writableTypes } from '../dns/limits.js';
+import type { NamedSchemas } from '../openapi/schemas.js';
+import { accountActions, accountTokenPostSchema, serviceAccountPutSchema } from './accounts/service-account.js';
+import { trustedIssuerPutSchema } from './accounts/trusted-issuer.js';
+import { type ClusterAnswer, clusterAnswerSchemas, problemSchema } from './answers.js';
+import { clusterEffectKinds, effectsSchema, poolEffectKinds } from './clusters/effects.js';
+import {
+  clusterPutSchema,
+  connectionPostSchema,
+  connectionPutSchema,
+  kubeconfigRequestSchema,
+  nodePoolPutSchema,
+} from './clusters/requests.js';
+import { auditActorKinds, auditKinds, auditOutcomes } from './dns/audit-entry.js';
+import { dnsScopes, dnsTokenPostSchema, dnsTokenStates } from './dns/dns-token.js';
+import { clusterAnswerExamples } from './examples.js';
+import { nodeCidrs } from './limits.js';
+import { signInMethods } from './people/sign-in.js';
+import { billingEventSchema, billingOutcomes } from './people/subscription.js';
+import { dnsTokenHandlings, invitationPostSchema, memberPutSchema, teamPutSchema } from './people/team.js';
+import { problemCodes } from './problem-codes.js';
+import { fieldChangesSchema, person, time, uuid } from './schema-parts.js';
+import { adoptedServerPostSchema } from './servers/adopted-server.js';
+import {
+  clusterPhases,
+  connectionPhases,
+  kubeconfigScopes,
+  migrationPhases,
+  operationErrorCodes,
+  operationKinds,
+  operationStates,
+  plans,
+  poolSources,
+  providers,
+  roles,
+  serverArchitectures,
+  serverKinds,
+  serverPhases,
+} from './states.js';
+import {
+  clusterPhaseMeanings,
+  connectionPhaseMeanings,
+  meaningsList,
+  migrationPhaseMeanings,
+  operationStateMeanings,
+  serverPhaseMeanings,
+} from './status-meanings.js';
+import { teamEventChanges, teamEventKinds } from './team-event.js';
+import { usageSteps } from './usage.js';
+
+const grows = 'More values may be added.';
+const listed = (values: readonly string[], description?: string) => ({
+  enum: values,
+  ...(description === undefined ? {} : { description }),
+});
+
+/** Enumerations, which are the same in requests, answers and parameters. */
+const shared = {
+  AccountAction: listed(accountActions),
+  AuditActorKind: listed(auditActorKinds, grows),
+  AuditKind: listed(auditKinds, grows),
+  AuditOutcome: listed(auditOutcomes, grows),
+  BillingOutcomeKind: listed(billingOutcomes),
+  ClusterEffectKind: listed(Object.keys(clusterEffectKinds), grows),
+  ClusterPhase: listed(clusterPhases, meaningsList(clusterPhaseMeanings)),
+  ConditionStatus: clusterAnswerSchemas.cluster.properties.status.properties.conditions.items.properties.status,
+  ConnectionPhase: listed(connectionPhases, meaningsList(connectionPhaseMeanings)),
+  DnsScope: listed(dnsScopes),
+  DnsTokenHandling: listed(dnsTokenHandlings),
+  DnsTokenState: listed(dnsTokenStates),
+  KubeconfigScope: listed(kubeconfigScopes),
+  MigrationPhase: listed(migrationPhases, meaningsList(migrationPhaseMeanings)),
+  NodeCidr: listed(nodeCidrs),
+  OperationErrorCode: listed(Object.keys(operationErrorCodes), grows),
+  OperationKind: listed(operationKinds, grows),
+  OperationState: listed(operationStates, meaningsList(operationStateMeanings)),
+  Plan: listed(plans),
+  PoolEffectKind: listed(Object.keys(poolEffectKinds), grows),
+  PoolSource: listed(poolSources, grows),
+  ProblemCode: listed(Object.keys(problemCodes), grows),
+  Provider: listed(providers),
+  Role: listed(roles),
+  ServerArchitecture: listed(serverArchitectures),
+  ServerKind: listed(serverKinds),
+  ServerPhase: listed(serverPhases, meaningsList(serverPhaseMeanings)),
+  SignInMethod: listed(signInMethods),
+  TeamEventChange: listed(teamEventChanges),
+  TeamEventKind: listed(teamEventKinds, grows),
+  UsageStep: listed(usageSteps),
+  WritableRecordType: listed(writableTypes),
+} as const;
+
+/** The names of the answers whose own name says too little outside the route table. */
+const answerNames: Partial<Record<ClusterAnswer, string>> = {
+  accepted: 'ClusterAccepted',
+  deletionDryRun: 'ClusterDeletionDryRun',
+  teamList: 'TeamMembershipList',
+  teamDetailList: 'TeamList',
+};
+
+/** The name of an answer in the document. */
+export const answerNameOf = (answer: ClusterAnswer): string =>
+  answerNames[answer] ?? `${answer[0]?.toUpperCase()}${answer.slice(1)}`;
+
+const { cluster, nodePool, operation, connection, adoptedServer, serviceAccount, auditEntry } = clusterAnswerSchemas;
+const { trustedIssuer, team, teamList, usage } = clusterAnswerSchemas;
+const { spec: clusterSpec, status: clusterStatus } = cluster.properties;
+const [subscription] = team.properties.subscription.anyOf;
+const [clusterEffect, poolEffect] = effectsSchema.items.anyOf;
+const { items: costItem } = clusterStatus.properties.cost.properties.items;
+const { properties: dnsWrite } = auditEntry.properties.dns.anyOf[0];
+
+/** The parts of answers that stand in several of them, or that clients name. */
+const answerParts = {
+  Problem: problemSchema,
+  ProblemField: problemSchema.properties.errors.items,
+  ClusterMetadata: cluster.properties.metadata,
+  ClusterSpec: clusterSpec,
+  ClusterNetwork: clusterSpec.properties.network,
+  NodePoolSpec: clusterSpec.properties.nodePools.items,
+  ClusterStatus: clusterStatus,
+  Condition: clusterStatus.properties.conditions.items,
+  ObservedNodePool: clusterStatus.properties.nodePools.items,
+  LastOperation: { ...clusterStatus.properties.lastOperation, type: 'object' },
+  KubernetesInUse: { ...clusterStatus.properties.kubernetes, type: 'object' },
+  ApiServer: { ...clusterStatus.properties.apiServer, type: 'object' },
+  Maintenance: { ...clusterStatus.properties.maintenance, type: 'object' },
+  Cost: clusterStatus.properties.cost,
+  CostItem: costItem,
+  CostRange: costItem.properties.hourly,
+  CostDifference: clusterAnswerSchemas.clusterDryRun.properties.costDifference,
+  CostDifferenceRange: clusterAnswerSchemas.clusterDryRun.properties.costDifference.properties.hourly,
+  DeletedThing: clusterAnswerSchemas.deletionDryRun.properties.deletes.items,
+  ChangeEffect: effectsSchema.items,
+  ClusterEffect: clusterEffect,
+  PoolEffect: poolEffect,
+  NodeRange: { ...poolEffect.properties.nodes.properties.before, type: 'object' },
+  FieldChange: fieldChangesSchema.items,
+  NodePoolStatus: nodePool.properties.status,
+  OperationTarget: operation.properties.target,
+  OperationError: operation.properties.error,
+  OperationWaiting: { ...operation.properties.waiting, type: 'object' },
+  Person: person,
+  ConnectionMetadata: connection.properties.metadata,
+  ConnectionSpec: connection.properties.spec,
+  ConnectionStatus: connection.properties.status,
+  ConnectionProject: { ...connection.properties.status.properties.project, type: 'object' },
+  AdoptedServerSpec: adoptedServer.properties.spec,
+  AdoptedServerMetadata: adoptedServer.properties.metadata,
+  AdoptedServerStatus: adoptedServer.properties.status,
+  ServiceAccountMetadata: serviceAccount.properties.metadata,
+  ServiceAccountSpec: serviceAccount.properties.spec,
+  AccountNarrowing: serviceAccount.properties.spec.properties.narrowing,
+  AccountToken: clusterAnswerSchemas.accountTokenList.properties.items.items,
+  TrustedIssuerMetadata: trustedIssuer.properties.metadata,
+  TrustedIssuerSpec: trustedIssuer.properties.spec,
+  IssuedScope: clusterAnswerSchemas.kubeconfig.properties.scope,
+  KubeconfigIssue: clusterAnswerSchemas.kubeconfigIssueList.properties.items.items,
+  SentInvitation: clusterAnswerSchemas.sentInvitationList.properties.items.items,
+  Session: clusterAnswerSchemas.sessionList.properties.items.items,
+  Subscription: subscription,
+  TeamMembership: teamList.properties.items.items,
+  LeftDnsToken: clusterAnswerSchemas.memberRemoval.properties.dns_tokens.properties.revoked.items,
+  UsagePoint: usage.properties.points.items,
+  AuditActor: auditEntry.properties.actor,
+  AuditTarget: auditEntry.properties.target,
+  DnsWrite: auditEntry.properties.dns.anyOf[0],
+  CutBody: dnsWrite.requestBodyCut.anyOf[0],
+  Rrset: rrsetSchema,
+  RrsetRecord: rrsetSchema.properties.records.items,
+  Price: clusterAnswerSchemas.catalogue.properties.regions.items.properties.publicIPv4,
+  QuotaUse: clusterAnswerSchemas.catalogue.properties.limits.properties.clusters,
+} as const;
+
+const { spec: clusterSpecInput } = clusterPutSchema.properties;
+const [nodePoolDeclaration, nodePoolAsRead] = nodePoolPutSchema.anyOf;
+
+const requests = {
+  ClusterDeclaration: clusterPutSchema,
+  ClusterSpecInput: clusterSpecInput,
+  ClusterNetworkInput: clusterSpecInput.properties.network,
+  NodePoolSpecInput: nodePoolDeclaration.properties.spec,
+  NodePoolDeclaration: nodePoolDeclaration,
+  NodePoolAsRead: nodePoolAsRead,
+  ConnectionDeclaration: connectionPutSchema,
+  ConnectionSpecInput: connectionPutSchema.properties.spec,
+  NewConnection: connectionPostSchema,
+  NewConnectionSpec: connectionPostSchema.properties.spec,
+  KubeconfigRequest: kubeconfigRequestSchema,
+  AdoptedServerSpecInput: adoptedServerPostSchema.properties.spec,
+  ServerAdoption: adoptedServerPostSchema,
+  NewDnsToken: dnsTokenPostSchema,
+  ServiceAccountDeclaration: serviceAccountPutSchema,
+  ServiceAccountSpecInput: serviceAccountPutSchema.properties.spec,
+  AccountNarrowingInput: serviceAccountPutSchema.properties.spec.properties.narrowing,
+  NewAccountToken: accountTokenPostSchema,
+  TrustedIssuerDeclaration: trustedIssuerPutSchema,
+  TrustedIssuerSpecInput: trustedIssuerPutSchema.properties.spec,
+  TeamChange: teamPutSchema,
+  MemberChange: memberPutSchema,
+  NewInvitation: invitationPostSchema,
+  BillingEvent: billingEventSchema,
+  StatedSubscription: { ...billingEventSchema.properties.subscription, type: 'object' },
+} as const;
+
+/** Without the answer of the development set-up. */
+const { devPeople: _devPeople, ...documentedAnswers } = clusterAnswerSchemas;
+
+export const clusterNamedSchemas: NamedSchemas = {
+  shared: { ...shared, NodePoolImage: nodePool.properties.image, Time: time, Uuid: uuid },
+  answers: {
+    ...answerParts,
+    ...Object.fromEntries(
+      Object.entries(documentedAnswers).map(([answer, schema]) => [answerNameOf(answer as ClusterAnswer), schema]),
+    ),
+  },
+  requests,
+  examples: clusterAnswerExamples,
+  nullMeansAbsent: true,
+};

@@ -1,0 +1,366 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import {
+  parseClusterPut,
+  parseConnectionPost,
+  parseConnectionPut,
+  parseKubeconfigRequest,
+  parseNodePoolPut,
+} from '../src/cluster/clusters/requests.js';
+import { parseDnsTokenPost } from '../src/cluster/dns/dns-token.js';
+import { isWipeAcknowledged, parseAdoptedServerPost } from '../src/cluster/servers/adopted-server.js';
+import { checkDnsAnswer } from '../src/dns/answers.js';
+import {
+  parseAddRecords,
+  parseChangeTtl,
+  parseCreateDemo,
+  parseCreateRrset,
+  parseExtendDemo,
+  parseRecordsBody,
+  parseUpdateRrset,
+} from '../src/dns/requests.js';
+import { InvalidBody } from '../src/parser-for.js';
+import { refusedFields } from './refused-fields.js';
+
+/* What bodies may hold. That every keyword of a schema is refused in good words is checked in refusals.test.ts. */
+
+type Parse = (body: unknown) => unknown;
+const refusedPlaces = (parse: Parse, body: unknown): string[] =>
+  refusedFields(parse, body).map(({ pointer }) => pointer);
+
+describe('the declaration of a cluster', () => {
+  const spec = (more: object = {}) => ({ connectionRef: 'main', region: 'hel1', kubernetesVersion: '1.34.3', ...more });
+  const pool = (more: object = {}) => ({ name: 'general', machineType: 'cpx31', ...more });
+
+  it('gets nothing that it leaves out, because what is absent may stay as it is', () => {
+    expect(parseClusterPut({ spec: spec({ nodePools: [pool()] }) }).spec).toEqual(spec({ nodePools: [pool()] }));
+    expect(parseClusterPut({ spec: { kubernetesVersion: '1.34' } }).spec).toEqual({ kubernetesVersion: '1.34' });
+  });
+
+  it('may have null for what is absent', () => {
+    const absent = {
+      connectionRef: null,
+      region: null,
+      hibernated: null,
+      controlPlaneHA: null,
+      plan: null,
+      network: null,
+      nodePools: [{ name: 'general', source: null, machineType: null, image: { name: null }, minimum: null }],
+    };
+
+    expect(parseClusterPut({ spec: { kubernetesVersion: '1.34', ...absent }, status: null }).spec).toEqual({
+      kubernetesVersion: '1.34',
+      nodePools: [{ name: 'general', image: {} }],
+    });
+    expect(parseClusterPut({ spec: spec({ network: { podCIDR: null, existingNetwork: null } }) }).spec.network).toEqual(
+      {},
+    );
+  });
+
+  it('may have the other members of a GET answer', () => {
+    const read = {
+      apiVersion: 'clusters.corral.dev/v1',
+      kind: 'Cluster',
+      metadata: { name: 'web', team: 'acme' },
+      status: { phase: 'Ready', conditions: [], seedName: null },
+    };
+
+    expect(parseClusterPut({ ...read, spec: spec() }).metadata?.name).toBe('web');
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a field beside the specification', { spec: spec(), name: 'x' }, '/name'],
+    ['null for what is required', { spec: spec({ kubernetesVersion: null }) }, '/spec/kubernetesVersion'],
+    ['null for an unknown field', { spec: spec({ plam: null }) }, '/spec/plam'],
+    ['another kind', { kind: 'Connection', spec: spec() }, '/kind'],
+    ['a list as metadata', { metadata: [], spec: spec() }, '/metadata'],
+    ['a long version', { spec: spec({ kubernetesVersion: `1.${'3'.repeat(19)}` }) }, '/spec/kubernetesVersion'],
+    ['a malformed version', { spec: spec({ kubernetesVersion: 'v1.34' }) }, '/spec/kubernetesVersion'],
+    ['a range not offered', { spec: spec({ network: { nodeCIDR: '10.0.0.0/8' } }) }, '/spec/network/nodeCIDR'],
+    ['a reference with a slash', { spec: spec({ connectionRef: 'a/b' }) }, '/spec/connectionRef'],
+    ['null for a pool', { spec: spec({ nodePools: [null] }) }, '/spec/nodePools/0'],
+    ['a pool name of 51', { spec: spec({ nodePools: [pool({ name: 'a'.repeat(51) })] }) }, '/spec/nodePools/0/name'],
+    ['a pool name in capitals', { spec: spec({ nodePools: [pool({ name: 'General' })] }) }, '/spec/nodePools/0/name'],
+    ['nodes below zero', { spec: spec({ nodePools: [pool({ minimum: -1 })] }) }, '/spec/nodePools/0/minimum'],
+    ['half a node', { spec: spec({ nodePools: [pool({ maximum: 1.5 })] }) }, '/spec/nodePools/0/maximum'],
+  ])('cannot have %s', (_what, body, place) => {
+    expect(refusedPlaces(parseClusterPut, body)).toEqual([place]);
+  });
+
+  it('of one pool has it under `spec`, or as GET returns it, without settings of the service', () => {
+    const read = { ...pool({ source: 'managed', image: {}, minimum: 1, maximum: 2, publicIP: true }) };
+    const status = { pet: false, backingReady: null };
+
+    expect(parseNodePoolPut({ spec: pool() }).spec).toEqual(pool());
+    expect(parseNodePoolPut({ ...read, autoscalerPriority: 10, status, resetToDefault: [] }).spec).toEqual(read);
+    expect(refusedPlaces(parseNodePoolPut, { ...read, maximum: 'x' })).toEqual(['/maximum']);
+    expect(refusedPlaces(parseNodePoolPut, {})).toEqual(['/spec']);
+    expect(refusedPlaces(parseNodePoolPut, { spec: pool({ autoscalerPriority: 1 }) })).toEqual([
+      '/spec/autoscalerPriority',
+    ]);
+  });
+});
+
+describe('the request for a kubeconfig', () => {
+  it.each([
+    [{}, 3_600],
+    [{ ttlSeconds: null }, 3_600],
+    [{ ttlSeconds: 600 }, 600],
+    [{ ttlSeconds: 28_800 }, 28_800],
+  ])('%j asks for %s s of administration', (body, ttlSeconds) => {
+    expect(parseKubeconfigRequest(body)).toEqual({ ttlSeconds, scope: 'admin' });
+  });
+
+  it.each([0, 599, 28_801, 700.5, '1h', [600]])('cannot ask for %p', (ttlSeconds) => {
+    expect(refusedPlaces(parseKubeconfigRequest, { ttlSeconds })).toEqual(['/ttlSeconds']);
+  });
+});
+
+describe('the declaration of a connection', () => {
+  it('needs a token only when it is new', () => {
+    const spec = { provider: 'hcloud' };
+
+    expect(parseConnectionPut({ spec }).spec).toEqual({ provider: 'hcloud', providerConfig: {} });
+    expect(refusedPlaces(parseConnectionPost, { spec })).toEqual(['/spec/token']);
+  });
+
+  it.each<[string, object, string]>([
+    ['another provider', { provider: 'aws', token: 'x' }, '/spec/provider'],
+    ['a token with a line break', { provider: 'hcloud', token: 'a\nb' }, '/spec/token'],
+    ['a reference, which belongs in the path', { provider: 'hcloud', token: 'x', ref: 'main' }, '/spec/ref'],
+  ])('cannot have %s', (_what, spec, place) => {
+    expect(refusedPlaces(parseConnectionPut, { spec })).toEqual([place]);
+  });
+});
+
+describe('the request for a DNS token', () => {
+  const defaults = { scopes: ['dns'], withinName: null, withinTypes: [], expiresAt: null };
+
+  it('asks for all names of the team without expiry, unless it says otherwise', () => {
+    const one = parseDnsTokenPost({ name: 'ci' });
+    expect(one).toEqual({ name: 'ci', ...defaults });
+
+    // The defaults of a body are its own.
+    (one.scopes as string[]).push('more');
+    expect(parseDnsTokenPost({ name: 'other' })).toEqual({ name: 'other', ...defaults });
+  });
+});
+
+describe('the body that adopts a server', () => {
+  const spec = { serverID: 4711, serverType: 'cx22', location: 'hel1', architecture: 'amd64', serverKind: 'cloud' };
+
+  it('needs every field of the specification', () => {
+    const body = { spec, acknowledge: { confirm: 'WIPE' } };
+
+    expect(parseAdoptedServerPost(body)).toEqual(body);
+    for (const field of Object.keys(spec)) {
+      expect(refusedPlaces(parseAdoptedServerPost, { spec: { ...spec, [field]: undefined } })).toEqual([
+        `/spec/${field}`,
+      ]);
+    }
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a field beside the specification', { spec, force: true }, '/force'],
+    ['a number in quotes', { spec: { ...spec, serverID: '4711' } }, '/spec/serverID'],
+    ['an invalid server number', { spec: { ...spec, serverID: 0 } }, '/spec/serverID'],
+    ['a number that JavaScript would round', { spec: { ...spec, serverID: 2 ** 53 } }, '/spec/serverID'],
+    ['the provider’s word for an architecture', { spec: { ...spec, architecture: 'x86' } }, '/spec/architecture'],
+  ])('cannot have %s', (_what, body, place) => {
+    expect(refusedPlaces(parseAdoptedServerPost, body)).toEqual([place]);
+  });
+
+  it.each([
+    undefined,
+    null,
+    true,
+    'WIPE',
+    {},
+    { confirm: 'wipe' },
+    { confirm: 'WIPE ' },
+    ['WIPE'],
+    { confirm: ['WIPE'] },
+    { confirm: 'WIPE', force: true },
+  ])('does not acknowledge the wipe with %j', (acknowledge) => {
+    expect(isWipeAcknowledged(acknowledge)).toBe(false);
+  });
+
+  it('acknowledges the wipe with exactly the required words', () => {
+    expect(isWipeAcknowledged(JSON.parse('{"confirm": "WIPE"}'))).toBe(true);
+  });
+});
+
+describe('a body of the DNS API', () => {
+  const records = [{ value: '192.0.2.1' }];
+  const creation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
+  const without = (member: string) =>
+    Object.fromEntries(Object.entries(creation()).filter(([name]) => name !== member));
+
+  it.each<[string, Parse, object]>([
+    ['a creation', parseCreateRrset, creation()],
+    ['a ttl of 0, which the upstream checks', parseCreateRrset, creation({ ttl: 0 })],
+    ['a ttl beyond 31 bits, which the upstream checks', parseCreateRrset, creation({ ttl: 2 ** 31 })],
+    ['a value twice, which the upstream checks', parseCreateRrset, creation({ records: [...records, ...records] })],
+    ['nulls', parseCreateRrset, creation({ ttl: null, labels: null, records: [{ value: 'x', comment: null }] })],
+    ['labels', parseCreateRrset, creation({ labels: { env: 'prod', empty: '' } })],
+    ['an empty comment', parseCreateRrset, creation({ records: [{ value: 'x', comment: '' }] })],
+    ['unknown fields', parseCreateRrset, creation({ geo: { eu: 1 }, records: [{ value: 'x', weight: 3 }] })],
+    ['a value of 4,096 characters', parseCreateRrset, creation({ records: [{ value: '😀'.repeat(4_096) }] })],
+    ['set_records and remove_records', parseRecordsBody, { records, later: true }],
+    ['add_records', parseAddRecords, { records }],
+    ['add_records with a null ttl', parseAddRecords, { records, ttl: null }],
+    ['change_ttl', parseChangeTtl, { ttl: 600 }],
+    ['change_ttl to the zone’s default', parseChangeTtl, { ttl: null }],
+    ['an update of nothing', parseUpdateRrset, {}],
+    ['an update with null labels', parseUpdateRrset, { labels: null }],
+    ['an update with records, which the upstream refuses itself', parseUpdateRrset, { records: 'anything' }],
+    ['a demo without anything', parseCreateDemo, {}],
+    ['a demo with nulls, which count as absent', parseCreateDemo, { name: null, ttl: null, course_code: null }],
+    ['the shortest demo', parseCreateDemo, { ttl: 300 }],
+    ['the longest demo', parseCreateDemo, { ttl: 604_800 }],
+  ])('is accepted unchanged: %s', (_what, parse, body) => {
+    const before = structuredClone(body);
+
+    expect(parse(body)).toBe(body);
+    expect(body).toEqual(before);
+  });
+
+  it.each<[string, Parse, unknown, string[]]>([
+    ['nothing at all', parseCreateRrset, {}, ['/name', '/type', '/records']],
+    ['no name', parseCreateRrset, without('name'), ['/name']],
+    ['a null name', parseCreateRrset, creation({ name: null }), ['/name']],
+    ['a type that is not a string', parseCreateRrset, creation({ type: ['A'] }), ['/type']],
+    ['empty records', parseCreateRrset, creation({ records: [] }), ['/records']],
+    ['null records', parseCreateRrset, creation({ records: null }), ['/records']],
+    ['no value', parseCreateRrset, creation({ records: [...records, { comment: 'x' }] }), ['/records/1/value']],
+    ['a null value', parseCreateRrset, creation({ records: [{ value: null }] }), ['/records/0/value']],
+    ['an empty value', parseCreateRrset, creation({ records: [{ value: '' }] }), ['/records/0/value']],
+    ['a long value', parseCreateRrset, creation({ records: [{ value: 'x'.repeat(4_097) }] }), ['/records/0/value']],
+    ['a ttl that is text', parseCreateRrset, creation({ ttl: '300' }), ['/ttl']],
+    ['a ttl with a fraction', parseCreateRrset, creation({ ttl: 1.5 }), ['/ttl']],
+    ['a negative ttl', parseCreateRrset, creation({ ttl: -1 }), ['/ttl']],
+    [
+      'an infinite ttl',
+      parseCreateRrset,
+      JSON.parse(JSON.stringify(creation()).replace('{', '{"ttl":1e999,')),
+      ['/ttl'],
+    ],
+    ['a null label', parseCreateRrset, creation({ labels: { env: null } }), ['/labels/env']],
+    ['no records to set', parseRecordsBody, {}, ['/records']],
+    ['a ttl as text beside records', parseAddRecords, { records, ttl: '1' }, ['/ttl']],
+    ['no ttl to change to', parseChangeTtl, {}, ['/ttl']],
+    ['a label that is not a string', parseUpdateRrset, { labels: { env: 1 } }, ['/labels/env']],
+    ['an empty name of a demo', parseCreateDemo, { name: '' }, ['/name']],
+    ['a long name of a demo', parseCreateDemo, { name: 'x'.repeat(101) }, ['/name']],
+    ['a demo that is too short', parseCreateDemo, { ttl: 299 }, ['/ttl']],
+    ['a demo that is too long', parseCreateDemo, { ttl: 604_801 }, ['/ttl']],
+    ['a list as a course code', parseCreateDemo, { course_code: ['WORKSHOP'] }, ['/course_code']],
+    ['an extension without a ttl', parseExtendDemo, { ttl: null }, ['/ttl']],
+    ['an extension that is too short', parseExtendDemo, { ttl: 299 }, ['/ttl']],
+    ['an extension that is too long', parseExtendDemo, { ttl: 604_801 }, ['/ttl']],
+  ])('is refused with %s', (_what, parse, body, places) => {
+    expect(refusedPlaces(parse, body)).toEqual(places);
+  });
+
+  it.each([null, [], 'text', 1, true, undefined])('cannot be %j', (body) => {
+    expect(refusedPlaces(parseCreateRrset, body)).toEqual(['']);
+  });
+
+  it('is returned itself or refused with a named field, whatever it is', () => {
+    const parsers = [parseCreateRrset, parseRecordsBody, parseAddRecords, parseChangeTtl, parseUpdateRrset];
+    const member = fc.constantFrom(
+      'name',
+      'type',
+      'ttl',
+      'labels',
+      'records',
+      'value',
+      'comment',
+      '__proto__',
+      'other',
+    );
+    const anyBody = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { maxDepth: 4 },
+        fc.constantFrom(null, true, 0, -1, 300, 2 ** 53, 'A', '', 'api.acme'),
+        fc.array(tie('value'), { maxLength: 3 }),
+        fc.dictionary(member, tie('value'), { maxKeys: 5 }),
+      ),
+    })).value;
+    fc.assert(
+      fc.property(fc.constantFrom<Parse>(...parsers), anyBody, (parse, body) => {
+        if (refusedFields(parse, body).length === 0) expect(parse(body)).toBe(body);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe('an answer of the DNS API', () => {
+  const pagination = { page: 1, per_page: 25, previous_page: null, next_page: null, last_page: 1, total_entries: 0 };
+  const rrset = {
+    id: 'api.acme/A',
+    name: 'api.acme',
+    type: 'A',
+    ttl: null,
+    labels: {},
+    protection: { change: false },
+    records: [{ value: '192.0.2.1', comment: '' }],
+    zone: 7001,
+  };
+  const time = '2026-01-02T03:04:05Z';
+  const action = {
+    id: 1,
+    command: 'create_rrset',
+    status: 'running',
+    progress: 0,
+    started: time,
+    finished: null,
+    resources: [{ id: 7001, type: 'zone' }],
+    error: null,
+  };
+  const demo = {
+    label: 'shop',
+    name: 'Shop',
+    zone: 'demo.example.test',
+    ttl: 14_400,
+    records: 0,
+    created_at: time,
+    expires_at: time,
+    max_expires_at: time,
+  };
+  const list = (change: object) => ({ rrsets: [], meta: { pagination: { ...pagination, ...change } } });
+
+  it('has the documented shape, and may have new fields of the upstream in objects', () => {
+    checkDnsAnswer.rrsetList(list({}));
+    checkDnsAnswer.rrset({ rrset: { ...rrset, geo: 'eu' } });
+    checkDnsAnswer.created({ rrset, action: { ...action, region: 'x' } });
+    checkDnsAnswer.actionList({ actions: [] });
+    checkDnsAnswer.createdDemo({ demo, token: 'a'.repeat(64) });
+    checkDnsAnswer.demoList({ demos: [demo], meta: { pagination } });
+    checkDnsAnswer.error({ error: { code: 'c', message: 'm', details: null } });
+  });
+
+  it.each([
+    ['a seventh pagination key', 'rrsetList', list({ offset: 0 })],
+    ['a null last_page', 'rrsetList', list({ last_page: null })],
+    ['a last_page of 0', 'rrsetList', list({ last_page: 0 })],
+    ['a list without meta', 'rrsetList', { rrsets: [] }],
+    ['null labels', 'rrset', { rrset: { ...rrset, labels: null } }],
+    ['a missing ttl', 'rrset', { rrset: { ...rrset, ttl: undefined } }],
+    ['a zone by name', 'rrset', { rrset: { ...rrset, zone: 'example.test' } }],
+    ['a record without comment', 'rrset', { rrset: { ...rrset, records: [{ value: 'x' }] } }],
+    ['a set without records', 'rrset', { rrset: { ...rrset, records: [] } }],
+    ['a creation without action', 'created', { rrset }],
+    ['a creation without rrset', 'created', { action }],
+    ['an action beyond 2^53 - 1', 'action', { action: { ...action, id: 2 ** 53 } }],
+    ['an action with a textual id', 'action', { action: { ...action, id: '1' } }],
+    ['an empty finish time', 'action', { action: { ...action, finished: '' } }],
+    ['meta beside actions', 'actionList', { actions: [], meta: { pagination } }],
+    ['a token beside a demo that already existed', 'demo', { demo, token: 'a'.repeat(64) }],
+    ['an error without details', 'error', { error: { code: 'c', message: 'm' } }],
+    ['an error with an array for details', 'error', { error: { code: 'c', message: 'm', details: [] } }],
+  ] as const)('cannot have %s, which would break clients', (_what, shape, body) => {
+    expect(() => checkDnsAnswer[shape](body)).toThrow(InvalidBody);
+  });
+});
