@@ -118,7 +118,6 @@ export {
 } from './writes/perform-write.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
-  assertNever,
   parseRrsetWrite,
   parseStoredWrite,
   type RrsetKey,

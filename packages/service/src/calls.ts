@@ -1,15 +1,10 @@
 import http from 'node:http';
 import https from 'node:https';
 import type { Readable } from 'node:stream';
+import { isObject, type JsonObject } from '@corral/contracts';
 import axios from 'axios';
 import { type Broken, brokenBy, watchArrival } from './arrival.js';
 import { openSpan } from './traces.js';
-
-export type JsonObject = Record<string, unknown>;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });
 

@@ -1,3 +1,4 @@
+export { isObject, type JsonObject } from '@corral/contracts';
 export { type Broken, codeOf, endOf, mayHaveArrived } from './arrival.js';
 export {
   type AgentOptions,
@@ -7,8 +8,6 @@ export {
   collect,
   type Endpoint,
   exchange,
-  isObject,
-  type JsonObject,
   type Opened,
   type Outgoing,
   openAgent,

@@ -1,6 +1,6 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { apiVersion, clusterSchema, isClusterName } from '@corral/contracts';
+import { apiVersion, clusterSchema, isClusterName, isObject } from '@corral/contracts';
 import { type Document, LineCounter, parseAllDocuments } from 'yaml';
 import { usageError } from '../exit-codes.js';
 import { unquotedTexts } from './unquoted-texts.js';
@@ -168,9 +168,6 @@ function flawInJson(body: unknown): string | null {
   }
   return hasOddNumber ? 'it has a number that is infinite or none' : null;
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 async function filesAt(path: string): Promise<string[]> {
   if (path === '-') return ['-'];

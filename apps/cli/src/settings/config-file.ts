@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isObject } from '@corral/contracts';
 import envPaths from 'env-paths';
 import { parse, stringify } from 'yaml';
 import { usageError } from '../exit-codes.js';
@@ -86,6 +87,3 @@ export function parseConfig(text: string, path: string): ConfigFile {
 
 /** Replaces the file at once; only its owner can read it. */
 export const writeConfig = (path: string, config: ConfigFile): Promise<void> => saveFile(path, stringify(config));
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,7 +1,7 @@
 import { extendScope, NotAdmitted, narrowScope, outside, places, type RequestScope, waiting } from '@corral/admission';
 import type { DnsCaller } from '@corral/auth';
+import { assertNever } from '@corral/contracts';
 import {
-  assertNever,
   type BeginOutcome,
   type DeliveryCheck,
   type FirstCopy,

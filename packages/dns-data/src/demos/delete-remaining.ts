@@ -1,6 +1,6 @@
+import { assertNever } from '@corral/contracts';
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
 import { type PerformedWrite, type PerformWriteDeps, performWrite } from '../writes/perform-write.js';
-import { assertNever } from '../writes/rrset-write.js';
 import type { WriteLedger } from '../writes/write-ledger.js';
 import type { RemainingRrset } from './demo-ends.js';
 

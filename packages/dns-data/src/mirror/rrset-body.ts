@@ -1,6 +1,6 @@
-import type { RequestRecord, Rrset } from '@corral/contracts';
+import { assertNever, type RequestRecord, type Rrset } from '@corral/contracts';
 import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from 'jsonc-parser';
-import { assertNever, type RrsetKey, type RrsetWrite } from '../writes/rrset-write.js';
+import type { RrsetKey, RrsetWrite } from '../writes/rrset-write.js';
 
 /** The upstream sent a set in a shape that the mirror cannot store. Other sets are unaffected. */
 export class UnusableRrset extends Error {

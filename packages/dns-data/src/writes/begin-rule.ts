@@ -1,7 +1,8 @@
+import { assertNever } from '@corral/contracts';
 import { readRrsetBody, recordCountOf } from '../mirror/rrset-body.js';
 import { copyOf, type DeliveryCheck, type EarlierWrite, isDue, isIdentical } from './copies.js';
 import { ceilingOf, type LockedOwner, type OpenEntry, recordsHeld } from './owner-entries.js';
-import { assertNever, type RrsetKey, type RrsetOwner, type RrsetWrite, type RrsetWriteKind } from './rrset-write.js';
+import type { RrsetKey, RrsetOwner, RrsetWrite, RrsetWriteKind } from './rrset-write.js';
 
 /** A write to be entered into the ledger. */
 export interface NewWrite {

@@ -1,8 +1,9 @@
+import { assertNever } from '@corral/contracts';
 import { sliceMembers, type WriteOutcome } from '@corral/hcloud';
 import { compareRrset, effectOf, readRrsetBody } from '../mirror/rrset-body.js';
 import type { WriteLease } from './begin-rule.js';
 import { settledAnswer } from './copies.js';
-import { assertNever, type RrsetKey, type RrsetWrite } from './rrset-write.js';
+import type { RrsetKey, RrsetWrite } from './rrset-write.js';
 import type { SettledOutcome } from './settle-write.js';
 import type { WriteEnd, WriteLedger } from './write-ledger.js';
 

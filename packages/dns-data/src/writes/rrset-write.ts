@@ -1,4 +1,5 @@
 import {
+  assertNever,
   InvalidBody,
   parseAddRecords,
   parseChangeTtl,
@@ -65,10 +66,6 @@ export function parseStoredWrite(operation: string, requestBody: string | null):
     if (error instanceof InvalidBody || error instanceof SyntaxError) return null;
     throw error;
   }
-}
-
-export function assertNever(value: never): never {
-  throw new Error(`Unexpected ${JSON.stringify(value)}`);
 }
 
 /** The owner of the label that a name ends in: a team, or a demo in the demo zone. */
