@@ -1,8 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import { createClient, createDnsClient } from '../src/index.js';
+import { createParser } from 'eventsource-parser';
+import fc from 'fast-check';
+import { type ServerEvent, serverEventsOf } from '../src/event-stream.js';
+import { createClient, createDnsClient, type StreamMessage } from '../src/index.js';
 import {
   answer,
   type Behaviour,
+  brokenStream,
+  endedStream,
   hangUp,
   headerOf,
   linesOfRequests,
@@ -10,6 +15,8 @@ import {
   startRudeServer,
   stream,
 } from './support/rude-server.js';
+
+/* What takes several requests, or an answer without an end. */
 
 const server = await startRudeServer();
 let pauses: number[] = [];
@@ -163,5 +170,189 @@ describe('waiting for an action of the DNS API', () => {
 
     expect(await dns.waitForAction(7)).toMatchObject({ status: 'error' });
     expect(linesOfRequests(server)).toEqual(Array(2).fill('GET /v1/actions/7'));
+  });
+});
+
+const follower = createClient({ ...options, baseUrl: server.url, credentials: { session: 's3ss10n' } });
+
+const mark = (event: string, id: string) =>
+  `event: ${event}\nid: ${id}\ndata: {"id":"${id}","at":"2026-11-25T00:00:00.000Z"}\n\n`;
+const changed = (id: string) =>
+  `id: ${id}\nevent: cluster.changed\ndata: {"id":"${id}","kind":"Cluster","name":"web"}\n\n`;
+
+/** What a follower sees, in short, until it has seen `count` messages. */
+async function followed(count: number, from: { after?: string } = {}): Promise<string[]> {
+  pauses = [];
+  const seen: string[] = [];
+  for await (const message of follower.followEvents('acme', from)) {
+    seen.push(textOf(message));
+    if (seen.length === count) break;
+  }
+  return seen;
+}
+
+function textOf(message: StreamMessage): string {
+  if (message.type === 'event') return message.event.id;
+  if (message.type === 'reload') return `reload ${message.id}`;
+  return message.type === 'down' ? `down ${message.error?.code ?? '-'}` : message.type;
+}
+
+const lastIds = () => server.requests.map((request) => headerOf(request, 'Last-Event-ID'));
+
+describe('a follower', () => {
+  it('continues after the last event when the connection breaks in the middle of one', async () => {
+    server.script(
+      brokenStream(mark('ready', 'r1'), changed('e1'), changed('e2'), 'id: e3\nevent: cluster.chan'),
+      stream(changed('e3'), changed('e4')),
+    );
+
+    expect(await followed(8)).toEqual(['live', 'reload r1', 'e1', 'e2', 'down network', 'live', 'e3', 'e4']);
+    expect(linesOfRequests(server)).toEqual(Array(2).fill('GET /api/v1/teams/acme/events/'));
+    expect(lastIds()).toEqual([null, 'e2']);
+    expect(headerOf(server.requests[0], 'Cookie')).toBe('sessionid=s3ss10n');
+  });
+
+  it('sees an event once, even if the server sends it again', async () => {
+    server.script(
+      brokenStream(changed('e1'), changed('e2')),
+      stream(changed('e1'), changed('e2'), changed('e2'), changed('e3')),
+    );
+
+    expect(await followed(6, { after: 'e0' })).toEqual(['live', 'e1', 'e2', 'down network', 'live', 'e3']);
+    expect(lastIds()).toEqual(['e0', 'e2']);
+  });
+
+  it('reconnects at once after the end of a stream, and later after each failure', async () => {
+    server.script(
+      endedStream(mark('ready', 'r1'), 'event: end\ndata: {"reason":"shutdown","message":"Reconnect."}\n\n'),
+      hangUp,
+      problem('503 Service Unavailable', 'service_unavailable', ['Retry-After: 20']),
+      answer('200 OK', '<html>'),
+      stream(changed('e1')),
+    );
+
+    expect(await followed(9)).toEqual([
+      ...['live', 'reload r1', 'down -', 'down network', 'down service_unavailable'],
+      ...['live', 'down -', 'live', 'e1'],
+    ]);
+    expect(pauses[0]).toBeLessThan(1_300);
+    expect(pauses[1]).toBeGreaterThan(1_400);
+    expect(pauses[2]).toBeGreaterThanOrEqual(20_000);
+    expect(Math.max(...pauses)).toBeLessThan(38_000);
+  });
+
+  it('is told to reload when the server does not know its position', async () => {
+    server.script(
+      problem('422 Unprocessable Content', 'validation_failed'),
+      stream(mark('ready', 'r2'), changed('e9')),
+    );
+
+    expect(await followed(5, { after: 'of-an-older-database' })).toEqual([
+      'reload null',
+      'down validation_failed',
+      'live',
+      'reload r2',
+      'e9',
+    ]);
+    expect(lastIds()).toEqual(['of-an-older-database', null]);
+  });
+
+  it.each([
+    ['the session has ended', '401 Unauthorized', 'authentication_required'],
+    ['the membership has ended', '404 Not Found', 'not_found'],
+    ['the role may not follow', '403 Forbidden', 'permission_denied'],
+  ])('ends when %s', async (_what, status, code) => {
+    server.script(problem(status, code));
+
+    await expect(followed(1)).rejects.toMatchObject({ code, operationId: 'streamTeamEvents' });
+    expect(pauses).toEqual([]);
+  });
+
+  it('does not take garbage for an event', async () => {
+    server.script(brokenStream('id: e1\ndata: {"id":\n\n'), stream(changed('e1')));
+
+    expect(await followed(4)).toEqual(['live', 'down unreadable', 'live', 'e1']);
+    expect(lastIds()).toEqual([null, null]);
+  });
+
+  it('ends quietly when its signal aborts, and closes the connection', async () => {
+    server.script(stream(changed('e1')));
+    const stopping = new AbortController();
+    const seen: string[] = [];
+    for await (const message of follower.followEvents('acme', { signal: stopping.signal })) {
+      seen.push(textOf(message));
+      if (message.type === 'event') stopping.abort();
+    }
+
+    expect(seen).toEqual(['live', 'e1']);
+  });
+});
+
+describe('events of a server', () => {
+  const end = fc.constantFrom('\n', '\r\n', '\r');
+  const value = fc.oneof(
+    fc.string({ maxLength: 12 }).map((text) => text.replace(/[\r\n\0]/g, ' ')),
+    fc.constantFrom('', ' ', ': ', 'data: x', '{"id":"1"}', 'ä→🙂'),
+  );
+  const field = fc.constantFrom('data', 'event', 'id', 'retry', 'Data', 'data ', '');
+  const line = fc.oneof(
+    { weight: 6, arbitrary: fc.tuple(field, fc.constantFrom(':', ': '), value).map((parts) => parts.join('')) },
+    { weight: 3, arbitrary: fc.constant('') },
+    { weight: 1, arbitrary: fc.constantFrom('data', 'event', ': heartbeat', ':', 'nonsense') },
+  );
+  /** A stream as bytes, cut anywhere. */
+  const cutStream = fc
+    .tuple(
+      fc.array(
+        fc.tuple(line, end).map((parts) => parts.join('')),
+        { maxLength: 30 },
+      ),
+      fc.array(fc.nat(600), { maxLength: 8 }),
+    )
+    .map(([lines, cuts]) => {
+      const bytes = new TextEncoder().encode(lines.join(''));
+      const places = [0, ...cuts.filter((cut) => cut <= bytes.length).sort((a, b) => a - b), bytes.length];
+      return { text: lines.join(''), chunks: places.slice(1).map((to, index) => bytes.slice(places[index], to)) };
+    });
+
+  async function read(chunks: readonly Uint8Array[], max = 10_000): Promise<ServerEvent[]> {
+    async function* given() {
+      yield* chunks;
+    }
+    const events: ServerEvent[] = [];
+    for await (const event of serverEventsOf(given(), max)) events.push(event);
+    return events;
+  }
+
+  function referenceOf(text: string): ServerEvent[] {
+    const events: ServerEvent[] = [];
+    const parser = createParser({
+      onEvent: ({ event = 'message', data, id = null }) => void events.push({ event: event || 'message', data, id }),
+    });
+    parser.feed(text);
+    return events;
+  }
+
+  it('are read as eventsource-parser does, wherever their bytes are cut', async () => {
+    await fc.assert(
+      fc.asyncProperty(cutStream, async ({ text, chunks }) => {
+        expect(await read(chunks)).toEqual(referenceOf(text));
+      }),
+      { numRuns: 3000 },
+    );
+  });
+
+  it('end with a carriage return that nothing follows', async () => {
+    expect(await read([new TextEncoder().encode('data: x\r\r')])).toEqual([{ event: 'message', data: 'x', id: null }]);
+  });
+
+  it('are refused when a line or the data of one event is too large', async () => {
+    const bytes = (text: string) => [new TextEncoder().encode(text)];
+
+    await expect(read(bytes(`data: ${'x'.repeat(200)}`), 100)).rejects.toMatchObject({ code: 'answer_too_large' });
+    await expect(read(bytes(`data: ${'x'.repeat(60)}\n`.repeat(3)), 100)).rejects.toMatchObject({
+      code: 'answer_too_large',
+    });
+    expect(await read(bytes(`data: ${'x'.repeat(60)}\n\n`.repeat(3)), 100)).toHaveLength(3);
   });
 });
