@@ -1,11 +1,18 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { PassThrough, Readable } from 'node:stream';
+import { writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { runCli } from '../src/run-cli.js';
+import { type Effect, fieldText, shortEffect } from '../src/clusters/effect-text.js';
+import { type PlannedChange, removalsIn } from '../src/clusters/planned-change.js';
+import type { Cluster } from '../src/clusters/team-api.js';
+import { goalOf } from '../src/clusters/wait.js';
+import {
+  type FakeService,
+  type Folder,
+  type RunOptions,
+  runCorral,
+  sendJson,
+  startService,
+  temporaryFolder,
+} from './support/run-corral.js';
 
 /* What `clusters apply` asks for, and whom, before anything is changed. */
 
@@ -18,9 +25,8 @@ interface Stored {
   readonly etag: string;
 }
 
-let folder: string;
-let server: Server;
-let url: string;
+let folder: Folder;
+let service: FakeService;
 let clusters: Map<string, Stored>;
 /** Runs before a change is looked at. */
 let meanwhile: () => void;
@@ -38,18 +44,15 @@ const removed = (pool: string) => ({
 
 /** The API as far as a declaration of a plan and of pools goes. */
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'corral-apply-'));
+  folder = await temporaryFolder();
   clusters = new Map([
     ['web', { spec: { plan: 'payg', nodePools: [{ name: 'general' }, { name: 'own' }] }, etag: '"1"' }],
   ]);
   meanwhile = () => undefined;
   put.length = 0;
-  server = createServer(async (request, response) => {
-    let text = '';
-    for await (const chunk of request) text += chunk;
-    const { pathname, searchParams } = new URL(request.url ?? '', url);
-    const answer = (status: number, body: object) =>
-      response.writeHead(status, { 'Content-Type': 'application/json' }).end(JSON.stringify(body));
+  service = await startService((request, text, response) => {
+    const { pathname, searchParams } = new URL(request.url ?? '', service.url);
+    const answer = (status: number, body: object) => sendJson(response, status, body);
     const problem = (status: number, code: string) => answer(status, { status, code, title: code, detail: `${code}.` });
     const [, name = '', operation] = /\/clusters\/([^/]+)\/(operation)?/.exec(pathname) ?? [];
     const bodyOf = ({ spec, etag }: Stored) => ({
@@ -68,7 +71,7 @@ beforeEach(async () => {
     if (spec.plan === 'too much') return problem(403, 'quota_exceeded');
     if (!isDryRun) {
       put.push(name);
-      response.setHeader('Operation-Location', `${url}/api/v1/teams/acme/operations/o1/`);
+      response.setHeader('Operation-Location', `${service.url}/api/v1/teams/acme/operations/o1/`);
       return answer(202, bodyOf({ spec, etag: '"9"' }));
     }
     const changes =
@@ -85,28 +88,22 @@ beforeEach(async () => {
       effects: gone.map((pool) => removed(pool.name)),
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 });
 afterEach(async () => {
-  await new Promise((resolve) => server.close(resolve));
-  await rm(folder, { recursive: true, force: true });
+  await service.close();
+  await folder.remove();
 });
 
-async function corral(args: readonly string[], { terminal = false, input = '' } = {}) {
-  const [out, err, stdin] = [new PassThrough(), new PassThrough(), Readable.from([input])];
-  const code = await runCli(args, {
-    env: { CORRAL_CONFIG: join(folder, 'none.yaml'), CORRAL_URL: url, CORRAL_TOKEN: 'corral_token', TERM: 'dumb' },
-    stdin: Object.assign(stdin, { isTTY: terminal }),
-    out,
-    err: Object.assign(err, { isTTY: terminal }),
-    signal: new AbortController().signal,
-    outputClosed: new AbortController().signal,
-    sleep: async () => undefined,
-    openBrowser: async () => undefined,
+const corral = (args: readonly string[], at: RunOptions = {}) =>
+  runCorral(args, {
+    ...at,
+    env: {
+      CORRAL_CONFIG: folder.file('none.yaml'),
+      CORRAL_URL: service.url,
+      CORRAL_TOKEN: 'corral_token',
+      TERM: 'dumb',
+    },
   });
-  return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
-}
 const documentOf = (name: string, plan: string, pools = ['general', 'own']) =>
   JSON.stringify({
     apiVersion: 'clusters.corral.dev/v1',
@@ -115,7 +112,7 @@ const documentOf = (name: string, plan: string, pools = ['general', 'own']) =>
     spec: { plan, nodePools: pools.map((pool) => ({ name: pool })) },
   });
 async function run(command: 'apply' | 'diff', documents: readonly string[], options: string[] = [], at = {}) {
-  const file = join(folder, 'clusters.yaml');
+  const file = folder.file('clusters.yaml');
   await writeFile(file, documents.join('\n---\n'));
   return corral(['--team', 'acme', 'clusters', command, '-f', file, ...options], at);
 }
@@ -244,5 +241,86 @@ describe('waiting', () => {
     const { code, err } = await corral(['--team', 'acme', 'clusters', 'wait', 'nope']);
 
     expect([code, err]).toEqual([4, 'corral: Team acme has no cluster nope, or you have no access to it.\n']);
+  });
+});
+
+type Nodes = readonly [before: number | null, after: number | null];
+
+const poolEffect = (kind: string, [before, after]: Nodes, name = 'general') => {
+  const range = (maximum: number | null) => (maximum === null ? null : { minimum: 0, maximum });
+  return { target: 'nodePool', pool: name, kind, nodes: { before: range(before), after: range(after) } };
+};
+const clusterEffect = (kind: string) => ({ target: 'cluster', kind });
+const planned = (...effects: object[]) =>
+  ({
+    current: {
+      spec: {
+        nodePools: [
+          { name: 'general', source: 'managed' },
+          { name: 'own', source: 'onprem' },
+        ],
+      },
+    },
+    plan: { effects: effects as Effect[] },
+  }) as unknown as PlannedChange;
+
+describe('what a change takes away', () => {
+  it.each<[what: string, effect: object, removals: string[]]>([
+    ['a removed pool', poolEffect('removed', [3, null]), ['node pool general removed']],
+    ['a removed pool without nodes', poolEffect('removed', [0, null]), []],
+    ['replaced nodes', poolEffect('replaced', [3, 3]), ['node pool general replaced']],
+    ['nodes of a cluster that hibernates', poolEffect('scaled', [3, 0]), ['node pool general scaled']],
+    ['fewer adopted servers', poolEffect('scaled', [3, 2], 'own'), ['node pool own scaled']],
+    ['more adopted servers', poolEffect('scaled', [2, 3], 'own'), []],
+    // The autoscaler adds and removes such nodes all the time.
+    ['a smaller range of managed nodes', poolEffect('scaled', [6, 3]), []],
+    ['an added pool', poolEffect('added', [null, 3]), []],
+    ['a kept pool', poolEffect('kept', [3, 3]), []],
+    ['an updated pool', poolEffect('updated', [3, 3]), []],
+    ['a deleted cluster', clusterEffect('deleted'), ['cluster deleted']],
+    // It may replace any node.
+    ['changes of others that are set back', clusterEffect('repaired'), ['cluster repaired']],
+    ['a patch version', clusterEffect('upgraded'), []],
+  ])('%s', (_what, effect, removals) => {
+    expect(removalsIn(planned(effect)).map(shortEffect)).toEqual(removals);
+  });
+});
+
+describe('a changed field', () => {
+  it('says what it was and what it becomes', () => {
+    expect(fieldText({ pointer: '/spec/nodePools/0/maximum', from: 6, to: 3 })).toBe(
+      'spec.nodePools[0].maximum: 6 → 3',
+    );
+  });
+
+  it('says that a default replaced it, because the declaration leaves it out', () => {
+    expect(fieldText({ pointer: '/spec/nodePools/0/maximum', from: 6, to: 3, byDefault: true })).toBe(
+      'spec.nodePools[0].maximum: 6 → 3 (the default, because the declaration leaves it out)',
+    );
+  });
+});
+
+const clusterIn = (phase: string, observedGeneration = 2, conditions: object[] = []) =>
+  ({ metadata: { generation: 2, observedGeneration }, status: { phase, conditions } }) as unknown as Cluster;
+
+describe('what is waited for', () => {
+  it.each([
+    ['ready', clusterIn('Ready'), true],
+    ['ready', clusterIn('Updating'), false],
+    // It is about an earlier declaration.
+    ['ready', clusterIn('Ready', 1), false],
+    ['ready', null, false],
+    ['hibernated', clusterIn('Hibernated'), true],
+    ['deleted', null, true],
+    ['deleted', clusterIn('Deleting'), false],
+    ['phase=degraded', clusterIn('Degraded', 1), true],
+    ['condition=NodesReady', clusterIn('Ready', 2, [{ type: 'NodesReady', status: 'True' }]), true],
+    ['condition=NodesReady', clusterIn('Ready', 2, [{ type: 'NodesReady', status: 'Unknown' }]), false],
+  ])('%s', (goal, found, isReached) => {
+    expect(goalOf(goal).isReached(found)).toBe(isReached);
+  });
+
+  it.each(['', 'happy', 'phase=Happy', 'condition='])('cannot be %j', (goal) => {
+    expect(() => goalOf(goal)).toThrow(/Use one of|Use --for/);
   });
 });

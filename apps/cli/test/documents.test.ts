@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseDocuments, readDocuments } from './documents.js';
+import { parseDocuments, readDocuments } from '../src/clusters/documents.js';
+import { type Folder, temporaryFolder } from './support/run-corral.js';
 
 const document = (name: string, more = '') =>
   `apiVersion: clusters.corral.dev/v1\nkind: Cluster\nmetadata: {name: ${name}${more}}\nspec: {kubernetesVersion: "1.34"}\n`;
@@ -169,29 +169,23 @@ describe('documents', () => {
 });
 
 describe('files', () => {
-  let folder: string;
+  let folder: Folder;
+  let clusters: string;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'corral-documents-'));
-    await mkdir(join(folder, 'clusters'));
-    await writeFile(join(folder, 'clusters', 'b.yml'), document('b'));
-    await writeFile(
-      join(folder, 'clusters', 'a.json'),
-      JSON.stringify({
-        ...JSON.parse('{}'),
-        apiVersion: 'clusters.corral.dev/v1',
-        kind: 'Cluster',
-        metadata: { name: 'a' },
-        spec: {},
-      }),
-    );
-    await writeFile(join(folder, 'clusters', 'notes.txt'), 'no cluster');
+    folder = await temporaryFolder();
+    clusters = folder.file('clusters');
+    await mkdir(clusters);
+    await writeFile(join(clusters, 'b.yml'), document('b'));
+    const json = { apiVersion: 'clusters.corral.dev/v1', kind: 'Cluster', metadata: { name: 'a' }, spec: {} };
+    await writeFile(join(clusters, 'a.json'), JSON.stringify(json));
+    await writeFile(join(clusters, 'notes.txt'), 'no cluster');
   });
-  afterEach(() => rm(folder, { recursive: true, force: true }));
+  afterEach(() => folder.remove());
 
   it('are those of a folder by name, and standard input for a dash', async () => {
     const input = () => Promise.resolve(Buffer.from(`\ufeff${document('c')}`));
 
-    const found = await readDocuments([join(folder, 'clusters'), '-'], input, 'acme');
+    const found = await readDocuments([clusters, '-'], input, 'acme');
 
     expect(found).toMatchObject([{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
     expect(found[2]?.source).toBe('standard input');
@@ -201,7 +195,7 @@ describe('files', () => {
     ['Latin-1', Buffer.from(document('web', ', id: "é"'), 'latin1')],
     ['UTF-16, as PowerShell writes it', Buffer.from(`\ufeff${document('web')}`, 'utf16le')],
   ])('in %s are refused', async (_what, bytes) => {
-    const path = join(folder, 'web.yaml');
+    const path = folder.file('web.yaml');
     await writeFile(path, bytes);
 
     await expect(readDocuments([path], noInput, 'acme')).rejects.toThrow(`${path} is not UTF-8. Save it as UTF-8.`);
@@ -209,16 +203,14 @@ describe('files', () => {
   });
 
   it('that declare a cluster twice, none, or do not exist are refused', async () => {
-    const clusters = join(folder, 'clusters');
-
     await expect(readDocuments([clusters, join(clusters, 'b.yml')], noInput, 'acme')).rejects.toThrow(
       /Cluster b is in .*b\.yml and in .*b\.yml\./,
     );
     await expect(readDocuments([join(clusters, 'none.yaml')], noInput, 'acme')).rejects.toThrow(
       'cannot be read: ENOENT.',
     );
-    await writeFile(join(folder, 'empty.yaml'), '');
-    await expect(readDocuments([join(folder, 'empty.yaml')], noInput, 'acme')).rejects.toThrow(
+    await writeFile(folder.file('empty.yaml'), '');
+    await expect(readDocuments([folder.file('empty.yaml')], noInput, 'acme')).rejects.toThrow(
       'there is no cluster in it',
     );
   });

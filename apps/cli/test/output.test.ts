@@ -1,0 +1,180 @@
+import { spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
+import { fileURLToPath } from 'node:url';
+import { CorralError } from '@corral/client';
+import { planChanges, type WantedSet } from '@corral/domain';
+import { describe, expect, it } from '@jest/globals';
+import { newEntries } from '../src/audit/new-entries.js';
+import { planText } from '../src/dns/plan-text.js';
+import { quotedText } from '../src/dns/text-value.js';
+import { exitCodes } from '../src/exit-codes.js';
+import { failureText } from '../src/output/failure-text.js';
+import { buildProgram } from '../src/run-cli.js';
+
+const context = { zoneName: 'example.test', ownerLabel: 'acme', records: { used: 2, reserved: 0, limit: 10 } };
+const records = (...values: string[]) => values.map((value) => ({ value, comment: null }));
+const rrset = (name: string, type: string, value: string) => ({
+  id: `${name}/${type}`,
+  name,
+  type,
+  ttl: 300,
+  labels: {},
+  protection: { change: false },
+  records: [{ value, comment: '' }],
+  zone: 1,
+});
+const plain = (_style: unknown, text: string) => text;
+const textOf = (wanted: WantedSet[]) =>
+  planText(
+    planChanges([rrset('www.acme', 'A', '192.0.2.1'), rrset('old.acme', 'A', '192.0.2.9')], wanted, context),
+    plain,
+  );
+
+describe('a plan', () => {
+  it('shows what is added, changed, removed and refused, and how much there is afterwards', () => {
+    const text = textOf([
+      {
+        name: 'www.acme',
+        type: 'A',
+        content: { records: records('192.0.2.1', '192.0.2.2'), ttl: null, labels: { env: 'prod' } },
+      },
+      { name: 'api.acme', type: 'CNAME', content: { records: [{ value: 'www.acme', comment: 'why' }], ttl: 60 } },
+      { name: 'old.acme', type: 'A', content: null },
+      { name: 'www.globex', type: 'A', content: { records: records('192.0.2.3'), ttl: null }, source: 'line 4' },
+    ]);
+
+    expect(text).toBe(
+      [
+        '~ www.acme A',
+        '    + 192.0.2.2',
+        '    ttl 300 s → default',
+        '    labels none → env=prod',
+        '+ api.acme CNAME  ttl 60 s',
+        '    + www.acme  ; why',
+        '- old.acme A',
+        '    - 192.0.2.9',
+        '! www.globex A (line 4): The name does not belong to you. You can write acme and names below it.',
+        '1 to add, 1 to change, 1 to remove, 1 refused. 3 records afterwards.',
+        '',
+      ].join('\n'),
+    );
+  });
+
+  it('cannot move the cursor of a terminal', () => {
+    const text = textOf([
+      { name: 'x.acme', type: 'TXT', content: { records: records('"a\r\u0007b\u202e"'), ttl: null } },
+    ]);
+
+    expect(text).toContain('+ "a??b?"');
+  });
+});
+
+describe('the value of a TXT record', () => {
+  it('is quoted unless it is already', () => {
+    expect(quotedText('v=spf1 -all')).toBe('"v=spf1 -all"');
+    expect(quotedText('a "b" \\c')).toBe('"a \\"b\\" \\\\c"');
+    expect(quotedText('"a" "b"')).toBe('"a" "b"');
+  });
+});
+
+const refused = (detail: string, errors: CorralError['errors']) =>
+  failureText(new CorralError({ status: 422, code: 'validation_failed', detail, errors }));
+
+describe('the text of a refusal', () => {
+  it('names a field of the DNS API as that API spells it', () => {
+    const errors = [{ pointer: '/records/0/value', message: 'must not be empty' }];
+
+    expect(refused('The request is not valid.', errors)).toBe(
+      'The request is not valid. records[0].value must not be empty. (validation_failed)',
+    );
+  });
+
+  it('says each sentence once', () => {
+    const detail = 'spec.nodePools[0].minimum must be at most the maximum, 3.';
+    const errors = [{ pointer: '/spec/nodePools/0/minimum', message: 'must be at most the maximum, 3', detail }];
+
+    expect(refused(detail, errors)).toBe(`${detail} (validation_failed)`);
+  });
+
+  it('says each of several sentences once, also where another one follows it', () => {
+    const errors = ['a', 'b'].map((field) => ({
+      pointer: `/spec/${field}`,
+      message: 'is required',
+      detail: `spec.${field} is required.`,
+    }));
+
+    expect(refused('spec.a is required; spec.b is required.', errors)).toBe(
+      'spec.a is required; spec.b is required. (validation_failed)',
+    );
+  });
+});
+
+it('gives each entry once, and again when its outcome is known', () => {
+  const news = newEntries();
+  const entry = (id: string, outcome: string) => ({ id, outcome });
+
+  expect(news([entry('1', 'completed'), entry('2', 'pending')])).toHaveLength(2);
+  expect(news([entry('1', 'completed'), entry('2', 'pending'), entry('3', 'refused')])).toEqual([
+    entry('3', 'refused'),
+  ]);
+  expect(news([entry('1', 'completed'), entry('2', 'settled')])).toEqual([entry('2', 'settled')]);
+});
+
+const repository = fileURLToPath(new URL('../../../', import.meta.url));
+const pageOf = (path: string) => readFileSync(join(repository, path), 'utf8');
+
+/** Every command of this program in a document, until the end of its line, of its code or of its sentence. */
+function documented(): { readonly where: string; readonly line: string }[] {
+  const { stdout } = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
+    cwd: repository,
+    encoding: 'utf8',
+  });
+  return stdout
+    .split('\n')
+    .filter((path) => path !== '')
+    .flatMap((path) =>
+      [...pageOf(path).matchAll(/(?:\$ |\(|`|run -s )corral (?:-- )?((?!—)[a-z-][^\n`|)]*)/g)].map(([, line = '']) => ({
+        where: path,
+        line,
+      })),
+    );
+}
+
+/** As a shell splits it, without redirections and comments. */
+const wordsOf = (line: string): string[] =>
+  [...line.replace(/\s(#|[<>]).*$/, '').matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)]
+    .map(([, single, double, plain]) => single ?? double ?? plain ?? '')
+    .map((word) => word.replace(/[.,;:]+$/, ''));
+
+describe('the commands in the documentation', () => {
+  it('are many', () => {
+    expect(documented().length).toBeGreaterThan(25);
+  });
+
+  it('are commands of this program, with arguments and options that it knows', async () => {
+    const unknown: string[] = [];
+    for (const { where, line } of documented()) {
+      const errors = new PassThrough();
+      const program = buildProgram({ out: new PassThrough(), err: errors }, () => async () => undefined);
+      const words = wordsOf(line);
+      // A name of a command in a sentence, without its arguments.
+      if (words.length <= 2 && !/\$/.test(line)) continue;
+      if (words[0] === 'completion') continue;
+      await program.parseAsync(words, { from: 'user' }).catch((error: { exitCode: number }) => {
+        if (error.exitCode !== 0) unknown.push(`${where}: ${line}: ${String(errors.read())}`);
+      });
+    }
+    expect(unknown).toEqual([]);
+  });
+});
+
+it('documents every exit code', () => {
+  const rows = [...pageOf('docs/cli.md').matchAll(/^\| (\d+) +\| (.*?) +\|$/gm)].map(([, code, meaning]) => [
+    Number(code),
+    meaning,
+  ]);
+
+  expect(rows).toEqual(Object.values(exitCodes).map(({ code, meaning }) => [code, meaning]));
+});
