@@ -9,3 +9,11 @@ export function exactly<const P extends Record<string, JSONSchema>>(properties: 
 export function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {
   return { type: 'object', required: Object.keys(properties) as (keyof P & string)[], properties } as const;
 }
+
+/** An object with these members and no others, of which only the named ones are required. */
+export function closed<const P extends Record<string, JSONSchema>, const R extends keyof P & string>(
+  required: readonly R[],
+  properties: P,
+) {
+  return { type: 'object', additionalProperties: false, required: required as R[], properties } as const;
+}

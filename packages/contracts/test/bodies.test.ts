@@ -193,8 +193,6 @@ describe('the body that adopts a server', () => {
 describe('a body of the DNS API', () => {
   const records = [{ value: '192.0.2.1' }];
   const creation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
-  const without = (member: string) =>
-    Object.fromEntries(Object.entries(creation()).filter(([name]) => name !== member));
 
   it.each<[string, Parse, object]>([
     ['a creation', parseCreateRrset, creation()],
@@ -227,9 +225,7 @@ describe('a body of the DNS API', () => {
 
   it.each<[string, Parse, unknown, string[]]>([
     ['nothing at all', parseCreateRrset, {}, ['/name', '/type', '/records']],
-    ['no name', parseCreateRrset, without('name'), ['/name']],
     ['a null name', parseCreateRrset, creation({ name: null }), ['/name']],
-    ['a type that is not a string', parseCreateRrset, creation({ type: ['A'] }), ['/type']],
     ['empty records', parseCreateRrset, creation({ records: [] }), ['/records']],
     ['null records', parseCreateRrset, creation({ records: null }), ['/records']],
     ['no value', parseCreateRrset, creation({ records: [...records, { comment: 'x' }] }), ['/records/1/value']],
@@ -237,7 +233,6 @@ describe('a body of the DNS API', () => {
     ['an empty value', parseCreateRrset, creation({ records: [{ value: '' }] }), ['/records/0/value']],
     ['a long value', parseCreateRrset, creation({ records: [{ value: 'x'.repeat(4_097) }] }), ['/records/0/value']],
     ['a ttl that is text', parseCreateRrset, creation({ ttl: '300' }), ['/ttl']],
-    ['a ttl with a fraction', parseCreateRrset, creation({ ttl: 1.5 }), ['/ttl']],
     ['a negative ttl', parseCreateRrset, creation({ ttl: -1 }), ['/ttl']],
     [
       'an infinite ttl',
@@ -246,15 +241,12 @@ describe('a body of the DNS API', () => {
       ['/ttl'],
     ],
     ['a null label', parseCreateRrset, creation({ labels: { env: null } }), ['/labels/env']],
-    ['no records to set', parseRecordsBody, {}, ['/records']],
     ['a ttl as text beside records', parseAddRecords, { records, ttl: '1' }, ['/ttl']],
     ['no ttl to change to', parseChangeTtl, {}, ['/ttl']],
-    ['a label that is not a string', parseUpdateRrset, { labels: { env: 1 } }, ['/labels/env']],
     ['an empty name of a demo', parseCreateDemo, { name: '' }, ['/name']],
     ['a long name of a demo', parseCreateDemo, { name: 'x'.repeat(101) }, ['/name']],
     ['a demo that is too short', parseCreateDemo, { ttl: 299 }, ['/ttl']],
     ['a demo that is too long', parseCreateDemo, { ttl: 604_801 }, ['/ttl']],
-    ['a list as a course code', parseCreateDemo, { course_code: ['WORKSHOP'] }, ['/course_code']],
     ['an extension without a ttl', parseExtendDemo, { ttl: null }, ['/ttl']],
     ['an extension that is too short', parseExtendDemo, { ttl: 299 }, ['/ttl']],
     ['an extension that is too long', parseExtendDemo, { ttl: 604_801 }, ['/ttl']],

@@ -179,7 +179,7 @@ describe('a plan of record sets', () => {
 
     const both = planChanges(actual, [{ ...typed, content: { ...seen, records: records('192.0.2.9') } }], context);
     expect(both.waves.flat()[0]?.to?.records).toEqual(records('192.0.2.9'));
-    expect(both.warnings).toEqual(['www.acme A was changed after you had begun, and this replaces that change.']);
+    expect(both.warnings).toEqual(['www.acme A was changed after you began, and this replaces that change.']);
     expect(planChanges(actual, [{ ...typed, content: null }], context).warnings).toHaveLength(1);
   });
 

@@ -1,7 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { rrsetSchema } from '../dns/answers.js';
 import { parserFor } from '../parser-for.js';
-import { exactly } from '../schema-objects.js';
+import { closed, exactly } from '../schema-objects.js';
 import {
   accountTokenListSchema,
   createdAccountTokenSchema,
@@ -379,37 +379,32 @@ export const clusterAnswerSchemas = {
 export type ClusterAnswer = keyof typeof clusterAnswerSchemas;
 export type ClusterAnswerBody<A extends ClusterAnswer> = FromSchema<(typeof clusterAnswerSchemas)[A]>;
 
-export const problemSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['type', 'title', 'status', 'detail', 'code', 'instance', 'operationId'],
-  properties: {
-    type: { type: 'string', pattern: '^https?://.+/problems/[a-z_]+$' },
-    title: filled,
-    status: { type: 'integer' },
-    detail: filled,
-    code: { enum: Object.keys(problemCodes) },
-    instance: { type: ['string', 'null'] },
-    operationId: { type: ['string', 'null'] },
-    errors: {
-      type: 'array',
-      description:
-        'Each reason for which the request was refused, with the field that it is about. `status`, `code` and `detail` of the ' +
-        'problem are those of the first one.',
-      items: exactly({
-        pointer: { ...text, description: 'JSON pointer into the body. Empty: the request as a whole.' },
-        code: { enum: Object.keys(problemCodes) },
-        message: { ...filled, description: 'Continues a sentence that begins with the name of the field.' },
-        detail: { ...filled, description: 'A complete sentence that says what to do.' },
-      }),
-    },
-    error: {
-      enum: tokenErrors,
-      description: 'Only in answers of `/auth/token/`: the code for OAuth clients (RFC 6749 section 5.2, RFC 8693).',
-    },
-    error_description: { ...filled, description: 'Only with `error`: `detail` in the characters of RFC 6749.' },
+export const problemSchema = closed(['type', 'title', 'status', 'detail', 'code', 'instance', 'operationId'], {
+  type: { type: 'string', pattern: '^https?://.+/problems/[a-z_]+$' },
+  title: filled,
+  status: { type: 'integer' },
+  detail: filled,
+  code: { enum: Object.keys(problemCodes) },
+  instance: { type: ['string', 'null'] },
+  operationId: { type: ['string', 'null'] },
+  errors: {
+    type: 'array',
+    description:
+      'Each reason for which the request was refused, with the field that it is about. `status`, `code` and `detail` of the ' +
+      'problem are those of the first one.',
+    items: exactly({
+      pointer: { ...text, description: 'JSON pointer into the body. Empty: the request as a whole.' },
+      code: { enum: Object.keys(problemCodes) },
+      message: { ...filled, description: 'Continues a sentence that begins with the name of the field.' },
+      detail: { ...filled, description: 'A complete sentence that says what to do.' },
+    }),
   },
-} as const;
+  error: {
+    enum: tokenErrors,
+    description: 'Only in answers of `/auth/token/`: the code for OAuth clients (RFC 6749 section 5.2, RFC 8693).',
+  },
+  error_description: { ...filled, description: 'Only with `error`: `detail` in the characters of RFC 6749.' },
+});
 
 export type Cluster = FromSchema<typeof clusterSchema>;
 export type NodePool = FromSchema<typeof nodePoolSchema>;

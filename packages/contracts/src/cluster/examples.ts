@@ -413,12 +413,7 @@ export const clusterRequestExamples: Readonly<Record<string, object>> = {
   createConnection: { spec: project },
   putConnection: { spec: project },
   adoptServer: { spec: serverSpec, acknowledge: { confirm: 'WIPE' } },
-  createDnsToken: {
-    name: 'cert-manager',
-    withinName: '_acme-challenge.www.acme',
-    withinTypes: ['TXT'],
-    expiresAt: '2036-11-21T00:00:00Z',
-  },
+  createDnsToken: { name: 'external-dns' },
   putServiceAccount: { spec: { role: 'member', narrowing } },
   createAccountToken: { expiresInDays: 90 },
   putTrustedIssuer: { spec: trust },

@@ -1,3 +1,4 @@
+import { slugSchema } from '../dns/names.js';
 import type { DocumentParameter, ParameterNote } from '../openapi/document.js';
 import { timePattern } from '../time.js';
 import { clusterNameSchema, poolNameSchema, refSchema } from './clusters/requests.js';
@@ -8,7 +9,7 @@ import { uuid } from './schema-parts.js';
 const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
 const slug = {
   description: 'Slug of a team of the caller.',
-  schema: { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
+  schema: slugSchema,
   example: 'acme',
 } as const;
 

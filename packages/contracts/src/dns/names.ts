@@ -9,7 +9,9 @@ export interface RrsetName {
 }
 
 const labelPattern = /^[a-z0-9_-]+$/;
-const slugPattern = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
+/** Slugs of teams and labels of demos: one label of a name. */
+export const slugSchema = { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' } as const;
+const slugPattern = new RegExp(slugSchema.pattern);
 
 /**
  * Parses a record-set name: lower-case labels of 1 to 63 letters, digits, hyphens and underscores; `*` only as the

@@ -1,5 +1,6 @@
 import type { ParameterNote } from '../openapi/document.js';
 import { dnsLimits } from './limits.js';
+import { slugSchema } from './names.js';
 
 const id = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
@@ -28,7 +29,7 @@ export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
   id: { description: 'ID of an action.', schema: id, example: 91 },
   label: {
     description: 'Label of the demo.',
-    schema: { type: 'string', maxLength: 63, pattern: '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' },
+    schema: slugSchema,
     example: 'blue-otter',
   },
 };

@@ -1,6 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { declarationParserFor, strictParserFor } from '../../parser-for.js';
-import { exactly } from '../../schema-objects.js';
+import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { asRead, clusterNameSchema, roleSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
@@ -38,38 +38,27 @@ const actions = {
     'leave out a node pool of a cluster. `change`: all other requests.',
 } as const satisfies JSONSchema;
 
-const specSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['role'],
-  properties: {
-    role: {
-      ...roleSchema,
-      description: 'What the account may do, as for people. Routes for people only are closed to it.',
-    },
-    narrowing: {
-      type: 'object',
-      additionalProperties: false,
-      properties: { clusters, actions },
-      description:
-        'Limits the account further. What is absent is unchanged; a new account is limited by its role only.',
-    },
+const specSchema = closed(['role'], {
+  role: {
+    ...roleSchema,
+    description: 'What the account may do, as for people. Routes for people only are closed to it.',
   },
-} as const satisfies JSONSchema;
+  narrowing: {
+    type: 'object',
+    additionalProperties: false,
+    properties: { clusters, actions },
+    description: 'Limits the account further. What is absent is unchanged; a new account is limited by its role only.',
+  },
+});
 
 export const serviceAccountPutSchema = specOf(specSchema, asRead('ServiceAccount', 'name'));
 
 /** Names follow the same rule as names of clusters. */
 export const accountNameSchema = clusterNameSchema;
 
-export const accountTokenPostSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['expiresInDays'],
-  properties: {
-    expiresInDays: { type: 'integer', minimum: 1, maximum: clusterLimits.accountTokenDays },
-  },
-} as const satisfies JSONSchema;
+export const accountTokenPostSchema = closed(['expiresInDays'], {
+  expiresInDays: { type: 'integer', minimum: 1, maximum: clusterLimits.accountTokenDays },
+});
 
 export const serviceAccountSchema = exactly({
   apiVersion: { const: apiVersion },

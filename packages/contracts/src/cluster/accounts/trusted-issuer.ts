@@ -1,6 +1,6 @@
-import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import type { FromSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
-import { exactly } from '../../schema-objects.js';
+import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { asRead, clusterNameSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
@@ -9,43 +9,38 @@ import { apiVersion } from '../states.js';
 
 const condition = { type: 'string', minLength: 1, maxLength: clusterLimits.claimValueCharacters } as const;
 
-const specSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['issuer', 'audience', 'claims', 'serviceAccount'],
-  properties: {
-    issuer: {
-      type: 'string',
-      minLength: 1,
-      maxLength: clusterLimits.issuerCharacters,
-      pattern: textRules.issuerUrl.pattern,
-      description: 'URL of the issuer, exactly as in the claim `iss`. Its discovery document names its keys.',
-    },
-    audience: {
-      type: 'string',
-      minLength: 1,
-      maxLength: clusterLimits.issuerCharacters,
-      description: 'What the claim `aud` must be or contain.',
-    },
-    claims: {
-      type: 'object',
-      required: ['sub'],
-      maxProperties: clusterLimits.claimConditions,
-      propertyNames: {
-        type: 'string',
-        maxLength: clusterLimits.claimNameCharacters,
-        pattern: textRules.claimName.pattern,
-      },
-      properties: { sub: condition },
-      additionalProperties: condition,
-      description:
-        'Conditions on claims, which must all be met: the exact value, or a pattern with at most ' +
-        `${clusterLimits.claimWildcards} \`*\`. At the end, \`*\` stands for any characters; elsewhere for any but \`/\` and ` +
-        '`:`. A condition on `sub` is required.',
-    },
-    serviceAccount: { ...clusterNameSchema, description: 'Name of the service account that a match becomes.' },
+const specSchema = closed(['issuer', 'audience', 'claims', 'serviceAccount'], {
+  issuer: {
+    type: 'string',
+    minLength: 1,
+    maxLength: clusterLimits.issuerCharacters,
+    pattern: textRules.issuerUrl.pattern,
+    description: 'URL of the issuer, exactly as in the claim `iss`. Its discovery document names its keys.',
   },
-} as const satisfies JSONSchema;
+  audience: {
+    type: 'string',
+    minLength: 1,
+    maxLength: clusterLimits.issuerCharacters,
+    description: 'What the claim `aud` must be or contain.',
+  },
+  claims: {
+    type: 'object',
+    required: ['sub'],
+    maxProperties: clusterLimits.claimConditions,
+    propertyNames: {
+      type: 'string',
+      maxLength: clusterLimits.claimNameCharacters,
+      pattern: textRules.claimName.pattern,
+    },
+    properties: { sub: condition },
+    additionalProperties: condition,
+    description:
+      'Conditions on claims, which must all be met: the exact value, or a pattern with at most ' +
+      `${clusterLimits.claimWildcards} \`*\`. At the end, \`*\` stands for any characters; elsewhere for any but \`/\` and ` +
+      '`:`. A condition on `sub` is required.',
+  },
+  serviceAccount: { ...clusterNameSchema, description: 'Name of the service account that a match becomes.' },
+});
 
 export const trustedIssuerPutSchema = specOf(specSchema, asRead('TrustedIssuer', 'name'));
 

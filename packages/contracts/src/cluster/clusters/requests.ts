@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { declarationParserFor, strictParserFor } from '../../parser-for.js';
+import { closed } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { clusterLimits, defaultNetwork, nodeCidrs, nodePoolDefaults } from '../limits.js';
 import { compared } from '../schema-parts.js';
@@ -31,63 +32,58 @@ export const refSchema = {
 const replacedBy = (field: keyof typeof nodePoolDefaults): string =>
   `Absent: ${nodePoolDefaults[field]}, whatever the pool has now.`;
 
-export const nodePoolSpecSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name'],
-  properties: {
-    name: poolNameSchema,
-    source: {
-      enum: poolSources,
-      description:
-        'Where the nodes come from: `managed` nodes are created and deleted as needed; the others are adopted servers ' +
-        'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists. Absent: unchanged; ' +
-        '`managed` for a new pool.',
-    },
-    machineType: {
-      type: 'string',
-      minLength: 1,
-      maxLength: clusterLimits.machineTypeCharacters,
-      description:
-        'For a pool of adopted servers, the server type; fixed, and unchanged when absent. Required for managed pools.',
-    },
-    image: {
-      type: 'object',
-      maxProperties: clusterLimits.imageFieldsMax,
-      propertyNames: { maxLength: clusterLimits.imageTextCharacters },
-      additionalProperties: {
-        type: ['string', 'number', 'boolean'],
-        maxLength: clusterLimits.imageTextCharacters,
-      },
-      description:
-        '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. The garden raises a version that expires: ' +
-        '`status` of the cluster shows what runs. Other members are options of the image, where the installation has `image-options`. ' +
-        'Must be empty for adopted servers, which use the image of the installation. ' +
-        'Absent: unchanged; empty for a new pool.',
-    },
-    minimum: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 1000,
-      default: nodePoolDefaults.minimum,
-      description: `Must equal \`maximum\` for \`dedicated\` and \`onprem\`. ${replacedBy('minimum')}`,
-    },
-    maximum: {
-      type: 'integer',
-      minimum: 0,
-      maximum: 1000,
-      default: nodePoolDefaults.maximum,
-      description: `A pool of adopted servers claims this many servers. ${replacedBy('maximum')}`,
-    },
-    publicIP: {
-      type: 'boolean',
-      default: nodePoolDefaults.publicIP,
-      description:
-        'Whether nodes have public addresses. False needs a managed pool and an installation with `private-nodes`; a change ' +
-        `replaces the nodes. ${replacedBy('publicIP')}`,
-    },
+export const nodePoolSpecSchema = closed(['name'], {
+  name: poolNameSchema,
+  source: {
+    enum: poolSources,
+    description:
+      'Where the nodes come from: `managed` nodes are created and deleted as needed; the others are adopted servers ' +
+      'of the kind `cloud` (`pooled`), `dedicated` or `onprem`. Fixed once the pool exists. Absent: unchanged; ' +
+      '`managed` for a new pool.',
   },
-} as const satisfies JSONSchema;
+  machineType: {
+    type: 'string',
+    minLength: 1,
+    maxLength: clusterLimits.machineTypeCharacters,
+    description:
+      'For a pool of adopted servers, the server type; fixed, and unchanged when absent. Required for managed pools.',
+  },
+  image: {
+    type: 'object',
+    maxProperties: clusterLimits.imageFieldsMax,
+    propertyNames: { maxLength: clusterLimits.imageTextCharacters },
+    additionalProperties: {
+      type: ['string', 'number', 'boolean'],
+      maxLength: clusterLimits.imageTextCharacters,
+    },
+    description:
+      '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. The garden raises a version that expires: ' +
+      '`status` of the cluster shows what runs. Other members are options of the image, where the installation has `image-options`. ' +
+      'Must be empty for adopted servers, which use the image of the installation. ' +
+      'Absent: unchanged; empty for a new pool.',
+  },
+  minimum: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 1000,
+    default: nodePoolDefaults.minimum,
+    description: `Must equal \`maximum\` for \`dedicated\` and \`onprem\`. ${replacedBy('minimum')}`,
+  },
+  maximum: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 1000,
+    default: nodePoolDefaults.maximum,
+    description: `A pool of adopted servers claims this many servers. ${replacedBy('maximum')}`,
+  },
+  publicIP: {
+    type: 'boolean',
+    default: nodePoolDefaults.publicIP,
+    description:
+      'Whether nodes have public addresses. False needs a managed pool and an installation with `private-nodes`; a change ' +
+      `replaces the nodes. ${replacedBy('publicIP')}`,
+  },
+});
 
 const cidrSchema = {
   type: 'string',
@@ -117,95 +113,86 @@ export const networkSchema = {
   },
 } as const satisfies JSONSchema;
 
-export const clusterSpecSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['kubernetesVersion'],
-  properties: {
-    connectionRef: {
-      ...refSchema,
-      description: 'A connection of the team. Required for a new cluster; cannot change later.',
-    },
-    region: {
-      type: 'string',
-      minLength: 1,
-      maxLength: clusterLimits.regionCharacters,
-      description: 'Required for a new cluster; cannot change later.',
-    },
-    kubernetesVersion: {
-      type: 'string',
-      maxLength: clusterLimits.kubernetesVersionCharacters,
-      pattern: textRules.kubernetesVersion.pattern,
-      description: 'A minor or a full version. A minor version is resolved once to a patch version, which then stays.',
-    },
-    hibernated: { type: 'boolean', description: 'Absent: unchanged; false for a new cluster.' },
-    controlPlaneHA: {
-      type: 'boolean',
-      description:
-        'Cannot be disabled once the cluster was started with true. Absent: unchanged; false for a new cluster.',
-    },
-    plan: { enum: plans, description: 'Absent: unchanged; `payg` for a new cluster.' },
-    network: networkSchema,
-    nodePools: {
-      type: 'array',
-      maxItems: 100,
-      items: nodePoolSpecSchema,
-      description: 'Absent: the pools are unchanged. A list replaces all pools.',
-    },
+export const clusterSpecSchema = closed(['kubernetesVersion'], {
+  connectionRef: {
+    ...refSchema,
+    description: 'A connection of the team. Required for a new cluster; cannot change later.',
   },
-} as const satisfies JSONSchema;
-
-export const connectionSpecSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['provider'],
-  properties: {
-    name: {
-      type: 'string',
-      minLength: 1,
-      maxLength: clusterLimits.connectionNameCharacters,
-      pattern: textRules.shownName.pattern,
-      description: 'Display name. Absent: unchanged; the ref for a new connection.',
-    },
-    provider: { enum: providers, description: 'Fixed at creation.' },
-    token: {
-      type: 'string',
-      minLength: 1,
-      maxLength: clusterLimits.tokenCharacters,
-      pattern: textRules.visibleAscii.pattern,
-      writeOnly: true,
-      description:
-        'Token of the cloud project with read and write access. Never returned. Absent: the connection keeps its token.',
-    },
-    providerConfig: {
-      type: 'object',
-      additionalProperties: false,
-      default: {},
-      properties: {},
-      description: 'Provider-specific settings. Empty for `hcloud`, which has none.',
-    },
+  region: {
+    type: 'string',
+    minLength: 1,
+    maxLength: clusterLimits.regionCharacters,
+    description: 'Required for a new cluster; cannot change later.',
   },
-} as const;
+  kubernetesVersion: {
+    type: 'string',
+    maxLength: clusterLimits.kubernetesVersionCharacters,
+    pattern: textRules.kubernetesVersion.pattern,
+    description: 'A minor or a full version. A minor version is resolved once to a patch version, which then stays.',
+  },
+  hibernated: { type: 'boolean', description: 'Absent: unchanged; false for a new cluster.' },
+  controlPlaneHA: {
+    type: 'boolean',
+    description:
+      'Cannot be disabled once the cluster was started with true. Absent: unchanged; false for a new cluster.',
+  },
+  plan: { enum: plans, description: 'Absent: unchanged; `payg` for a new cluster.' },
+  network: networkSchema,
+  nodePools: {
+    type: 'array',
+    maxItems: 100,
+    items: nodePoolSpecSchema,
+    description: 'Absent: the pools are unchanged. A list replaces all pools.',
+  },
+});
 
-export const specOf = <S extends object, M extends object>(spec: S, more: M) =>
-  ({ type: 'object', additionalProperties: false, required: ['spec'], properties: { spec, ...more } }) as const;
+export const connectionSpecSchema = closed(['provider'], {
+  name: {
+    type: 'string',
+    minLength: 1,
+    maxLength: clusterLimits.connectionNameCharacters,
+    pattern: textRules.shownName.pattern,
+    description: 'Display name. Absent: unchanged; the ref for a new connection.',
+  },
+  provider: { enum: providers, description: 'Fixed at creation.' },
+  token: {
+    type: 'string',
+    minLength: 1,
+    maxLength: clusterLimits.tokenCharacters,
+    pattern: textRules.visibleAscii.pattern,
+    writeOnly: true,
+    description:
+      'Token of the cloud project with read and write access. Never returned. Absent: the connection keeps its token.',
+  },
+  providerConfig: {
+    type: 'object',
+    additionalProperties: false,
+    default: {},
+    properties: {},
+    description: 'Provider-specific settings. Empty for `hcloud`, which has none.',
+  },
+});
+
+export const specOf = <const S extends JSONSchema, const M extends Record<string, JSONSchema>>(spec: S, more: M) =>
+  closed(['spec'], { spec, ...more });
 
 /**
  * The members of a GET answer besides the specification. They may be sent back and are ignored.
  *
  * @param named the member of `metadata` that must match the path
  */
-export const asRead = (kind: string, named: 'name' | 'ref') => ({
-  apiVersion: { enum: [apiVersion] },
-  kind: { enum: [kind] },
-  metadata: {
-    type: 'object',
-    maxProperties: compared.maxProperties,
-    properties: { [named]: { ...compared, description: 'Must match the path.' } },
-    description: `As read. \`${named}\` must match the path; all other members are ignored.`,
-  },
-  status: { ...compared, description: 'As read. Ignored.' },
-});
+export const asRead = (kind: string, named: 'name' | 'ref') =>
+  ({
+    apiVersion: { enum: [apiVersion] },
+    kind: { enum: [kind] },
+    metadata: {
+      type: 'object',
+      maxProperties: compared.maxProperties,
+      properties: { [named]: { ...compared, description: 'Must match the path.' } },
+      description: `As read. \`${named}\` must match the path; all other members are ignored.`,
+    },
+    status: { ...compared, description: 'As read. Ignored.' },
+  }) as const;
 
 export const clusterPutSchema = specOf(clusterSpecSchema, asRead('Cluster', 'name'));
 export const connectionPutSchema = specOf(connectionSpecSchema, asRead('Connection', 'ref'));
@@ -251,19 +238,14 @@ export const emailSchema = {
   pattern: textRules.email.pattern,
 } as const satisfies JSONSchema;
 
-export const devSignInSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['email'],
-  properties: {
-    email: emailSchema,
-    return_to: {
-      type: 'string',
-      maxLength: clusterLimits.returnToCharacters,
-      description: 'Only in a form: the path of this service to redirect to.',
-    },
+export const devSignInSchema = closed(['email'], {
+  email: emailSchema,
+  return_to: {
+    type: 'string',
+    maxLength: clusterLimits.returnToCharacters,
+    description: 'Only in a form: the path of this service to redirect to.',
   },
-} as const satisfies JSONSchema;
+});
 
 export const roleSchema = { enum: roles } as const satisfies JSONSchema;
 

@@ -1,7 +1,7 @@
-import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import type { FromSchema } from 'json-schema-to-ts';
 import { writableTypes } from '../../dns/limits.js';
 import { strictParserFor } from '../../parser-for.js';
-import { exactly } from '../../schema-objects.js';
+import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
@@ -13,50 +13,45 @@ export const dnsScopes = ['dns'] as const;
 export const dnsTokenStates = ['active', 'expired', 'revoked'] as const;
 export type DnsTokenState = (typeof dnsTokenStates)[number];
 
-export const dnsTokenPostSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name'],
-  properties: {
-    name: {
-      type: 'string',
-      maxLength: clusterLimits.dnsTokenNameCharacters,
-      pattern: textRules.shownName.pattern,
-      description: 'Purpose of the token, shown in lists and the audit log.',
-    },
-    scopes: {
-      type: 'array',
-      items: { enum: dnsScopes },
-      minItems: 1,
-      maxItems: dnsScopes.length,
-      uniqueItems: true,
-      default: [...dnsScopes],
-    },
-    withinName: {
-      type: ['string', 'null'],
-      maxLength: 253,
-      default: null,
-      description:
-        'The token can read and write only this name, relative to the zone, and names below it. Null: all names of the team.',
-    },
-    withinTypes: {
-      type: 'array',
-      items: { enum: writableTypes },
-      maxItems: writableTypes.length,
-      uniqueItems: true,
-      default: [],
-      description: 'The token can write only these record types. Empty: all types that the DNS API can write.',
-    },
-    expiresAt: {
-      type: ['string', 'null'],
-      format: 'date-time',
-      maxLength: timeCharacters,
-      pattern: textRules.time.pattern,
-      default: null,
-      description: 'When the token expires (RFC 3339). Null: valid until revoked.',
-    },
+export const dnsTokenPostSchema = closed(['name'], {
+  name: {
+    type: 'string',
+    maxLength: clusterLimits.dnsTokenNameCharacters,
+    pattern: textRules.shownName.pattern,
+    description: 'Purpose of the token, shown in lists and the audit log.',
   },
-} as const satisfies JSONSchema;
+  scopes: {
+    type: 'array',
+    items: { enum: dnsScopes },
+    minItems: 1,
+    maxItems: dnsScopes.length,
+    uniqueItems: true,
+    default: [...dnsScopes],
+  },
+  withinName: {
+    type: ['string', 'null'],
+    maxLength: 253,
+    default: null,
+    description:
+      'The token can read and write only this name, relative to the zone, and names below it. Null: all names of the team.',
+  },
+  withinTypes: {
+    type: 'array',
+    items: { enum: writableTypes },
+    maxItems: writableTypes.length,
+    uniqueItems: true,
+    default: [],
+    description: 'The token can write only these record types. Empty: all types that the DNS API can write.',
+  },
+  expiresAt: {
+    type: ['string', 'null'],
+    format: 'date-time',
+    maxLength: timeCharacters,
+    pattern: textRules.time.pattern,
+    default: null,
+    description: 'When the token expires (RFC 3339). Null: valid until revoked.',
+  },
+});
 
 /** The user who created a token through this API. */
 const creatorSchema = {

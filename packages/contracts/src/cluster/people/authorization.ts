@@ -1,5 +1,6 @@
-import type { JSONSchema } from 'json-schema-to-ts';
+import type {} from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { closed } from '../../schema-objects.js';
 import { clusterLimits } from '../limits.js';
 import type { ClusterQueryParameter } from '../route.js';
 
@@ -54,15 +55,10 @@ export const authorizationParameters = [
 ] as const satisfies readonly ClusterQueryParameter[];
 
 /** The form on the page. `request` contains, encrypted, what the page showed and to whom. */
-export const authorizationPostSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['request', 'decision'],
-  properties: {
-    request: { type: 'string', minLength: 1, maxLength: clusterLimits.sealedRequestCharacters },
-    decision: { enum: ['allow', 'deny'] },
-  },
-} as const satisfies JSONSchema;
+export const authorizationPostSchema = closed(['request', 'decision'], {
+  request: { type: 'string', minLength: 1, maxLength: clusterLimits.sealedRequestCharacters },
+  decision: { enum: ['allow', 'deny'] },
+});
 
 export const parseAuthorizationPost = strictParserFor<{
   readonly request: string;

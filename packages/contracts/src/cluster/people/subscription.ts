@@ -1,6 +1,6 @@
-import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import type { FromSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
-import { exactly } from '../../schema-objects.js';
+import { atLeast, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
@@ -48,11 +48,6 @@ const moment = {
   maxLength: timeCharacters,
   pattern: textRules.time.pattern,
 } as const;
-
-/** An object as by `exactly` that may have further members. */
-function atLeast<const P extends Record<string, JSONSchema>>(properties: P) {
-  return { type: 'object', required: Object.keys(properties) as (keyof P & string)[], properties } as const;
-}
 
 const statedPrice = atLeast({
   id: word,

@@ -1,6 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
-import { exactly } from '../../schema-objects.js';
+import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { roleSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
@@ -91,26 +91,21 @@ const readOnly = {
   description: 'Read-only: omit it, or send it as it was read.',
 };
 
-export const teamPutSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['name'],
-  properties: {
-    name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: textRules.shownName.pattern },
-    slug: {
-      type: 'string',
-      maxLength: clusterLimits.teamNameCharacters,
-      description: 'Fixed: part of the team’s names in the zone.',
-    },
-    id: readOnly,
-    members: readOnly,
-    invitations: readOnly,
-    dashboard_url: readOnly,
-    is_admin: readOnly,
-    subscription: readOnly,
-    has_active_subscription: readOnly,
+export const teamPutSchema = closed(['name'], {
+  name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: textRules.shownName.pattern },
+  slug: {
+    type: 'string',
+    maxLength: clusterLimits.teamNameCharacters,
+    description: 'Fixed: part of the team’s names in the zone.',
   },
-} as const;
+  id: readOnly,
+  members: readOnly,
+  invitations: readOnly,
+  dashboard_url: readOnly,
+  is_admin: readOnly,
+  subscription: readOnly,
+  has_active_subscription: readOnly,
+});
 
 /** Stricter than `emailSchema`. */
 export const mailAddressSchema = {
@@ -120,34 +115,24 @@ export const mailAddressSchema = {
   pattern: textRules.mailAddress.pattern,
 } as const satisfies JSONSchema;
 
-export const invitationPostSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['email'],
-  properties: {
-    team: {
-      ...number,
-      description: 'The team’s number. Must be the team of the path, which is also the default.',
-    },
-    email: mailAddressSchema,
-    role: { ...roleSchema, default: 'member' },
-    is_accepted: { enum: [false], description: 'Only the invited person can accept.' },
+export const invitationPostSchema = closed(['email'], {
+  team: {
+    ...number,
+    description: 'The team’s number. Must be the team of the path, which is also the default.',
   },
-} as const;
+  email: mailAddressSchema,
+  role: { ...roleSchema, default: 'member' },
+  is_accepted: { enum: [false], description: 'Only the invited person can accept.' },
+});
 
-export const memberPutSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['role'],
-  properties: {
-    role: roleSchema,
-    id: readOnly,
-    user_id: readOnly,
-    first_name: readOnly,
-    last_name: readOnly,
-    display_name: readOnly,
-  },
-} as const;
+export const memberPutSchema = closed(['role'], {
+  role: roleSchema,
+  id: readOnly,
+  user_id: readOnly,
+  first_name: readOnly,
+  last_name: readOnly,
+  display_name: readOnly,
+});
 
 export type MemberRemovalBody = FromSchema<typeof memberRemovalSchema>;
 export type TeamBody = FromSchema<typeof teamSchema>;

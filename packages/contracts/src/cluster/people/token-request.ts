@@ -1,5 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
+import { closed } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { clusterBodyLimits } from '../limits.js';
 import { filled } from '../schema-parts.js';
@@ -65,26 +66,21 @@ export const tokenPostSchema = {
 export type TokenPost = FromSchema<typeof tokenPostSchema>;
 export const parseTokenPost = strictParserFor<TokenPost>(tokenPostSchema);
 
-export const issuedTokenSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['access_token', 'token_type', 'expires_in'],
-  properties: {
-    access_token: { ...filled, description: 'Shown only once, and not stored.' },
-    issued_token_type: {
-      enum: [accessTokenType],
-      description: 'Of an exchange (RFC 8693).',
-    },
-    token_type: {
-      enum: ['Bearer', 'Cookie'],
-      description:
-        '`Bearer`: the token of a service account. `Cookie`: the value of the cookie `sessionid`, of a session of its own.',
-    },
-    expires_in: {
-      type: 'integer',
-      minimum: 1,
-      description: 'Seconds until it ends, whatever its use.',
-    },
+export const issuedTokenSchema = closed(['access_token', 'token_type', 'expires_in'], {
+  access_token: { ...filled, description: 'Shown only once, and not stored.' },
+  issued_token_type: {
+    enum: [accessTokenType],
+    description: 'Of an exchange (RFC 8693).',
   },
-} as const satisfies JSONSchema;
+  token_type: {
+    enum: ['Bearer', 'Cookie'],
+    description:
+      '`Bearer`: the token of a service account. `Cookie`: the value of the cookie `sessionid`, of a session of its own.',
+  },
+  expires_in: {
+    type: 'integer',
+    minimum: 1,
+    description: 'Seconds until it ends, whatever its use.',
+  },
+});
 export type IssuedTokenBody = FromSchema<typeof issuedTokenSchema>;

@@ -1,6 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
-import { exactly } from '../../schema-objects.js';
+import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { refSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
@@ -36,22 +36,17 @@ const serverSpec = {
   },
 } as const;
 
-export const adoptedServerPostSchema = {
-  type: 'object',
-  additionalProperties: false,
-  required: ['spec'],
-  properties: {
-    spec: exactly(serverSpec),
-    acknowledge: {
-      ...compared,
-      description:
-        'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data is destroyed; a ' +
-        'cluster takes over a `dedicated` or `onprem` machine completely. ' +
-        'Anything else is refused with `acknowledgement_required`.',
-      examples: [wipeAcknowledgement],
-    },
+export const adoptedServerPostSchema = closed(['spec'], {
+  spec: exactly(serverSpec),
+  acknowledge: {
+    ...compared,
+    description:
+      'Exactly `{"confirm": "WIPE"}`: the operating system of the server is rebuilt and all its data is destroyed; a ' +
+      'cluster takes over a `dedicated` or `onprem` machine completely. ' +
+      'Anything else is refused with `acknowledgement_required`.',
+    examples: [wipeAcknowledgement],
   },
-} as const;
+});
 
 export const adoptedServerSchema = exactly({
   apiVersion: { const: apiVersion },
