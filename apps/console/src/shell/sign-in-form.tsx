@@ -1,7 +1,7 @@
 import { Button, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { bodyOf, corral } from '../api/corral.js';
+import { devSignIn, listDevPeople } from '../api/dev-sign-in.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { settings } from '../settings.js';
 import { Failed } from '../ui/states.js';
@@ -45,11 +45,11 @@ function DevSignIn({ onSignedIn }: Pick<SignInFormProps, 'onSignedIn'>) {
   const cache = useQueryClient();
   const people = useQuery({
     queryKey: ['dev-people'],
-    queryFn: ({ signal }) => bodyOf(corral.listDevPeople({}, { signal })),
+    queryFn: ({ signal }) => listDevPeople(signal),
     retry: false,
   });
   const signIn = useMutation({
-    mutationFn: (address: string) => bodyOf(corral.devSignIn({}, { body: { email: address } })),
+    mutationFn: devSignIn,
     onSuccess: async (me) => {
       forgetDnsSessions();
       cache.setQueryData(['me'], me);
@@ -60,7 +60,7 @@ function DevSignIn({ onSignedIn }: Pick<SignInFormProps, 'onSignedIn'>) {
   return (
     <Stack gap="sm">
       <p className="muted">Development: sign in as anybody, without a password.</p>
-      {people.data?.items.map(({ email: address, displayName, teams }) => (
+      {people.data?.map(({ email: address, displayName, teams }) => (
         <Button
           key={address}
           size="sm"
