@@ -80,7 +80,7 @@ async function apply(tx: Transaction, claims: IdentityClaims): Promise<Person> {
     case 'refuse':
       throw new IdentityRefused(decision.reason);
     case 'create':
-      return personOf(
+      return asPerson(
         await tx.user.create({
           data: { ...decision.person, identities: { create: { issuer, subject } } },
           select: personFields,
@@ -88,11 +88,11 @@ async function apply(tx: Transaction, claims: IdentityClaims): Promise<Person> {
       );
     case 'link':
       await tx.userIdentity.create({ data: { issuer, subject, userId: decision.id } });
-      return personOf(
+      return asPerson(
         await tx.user.update({ where: { id: decision.id }, data: decision.changes, select: personFields }),
       );
     case 'update':
-      return personOf(
+      return asPerson(
         await tx.user.update({ where: { id: decision.id }, data: decision.changes, select: personFields }),
       );
   }
@@ -105,7 +105,7 @@ async function readPersons(tx: Transaction, claims: IdentityClaims) {
   // identity instead of counting as another one.
   const holder = await readHolder(tx, claims);
   const identity = await tx.userIdentity.findUnique({ where: key, select: { user: { select: personFields } } });
-  return { known: identity && personOf(identity.user), holder };
+  return { known: identity && asPerson(identity.user), holder };
 }
 
 async function readHolder(tx: Transaction, claims: IdentityClaims): Promise<Holder | null> {
@@ -117,7 +117,7 @@ async function readHolder(tx: Transaction, claims: IdentityClaims): Promise<Hold
   const row = await tx.user.findUnique({ where: { email }, select: { ...personFields, identities: ofIssuer } });
   if (row === null) return null;
   const { identities, ...person } = row;
-  return { person: personOf(person), isKnownToIssuer: identities.length > 0 };
+  return { person: asPerson(person), isKnownToIssuer: identities.length > 0 };
 }
 
-const personOf = (row: Omit<Person, 'id'> & { readonly id: string }): Person => ({ ...row, id: asUserId(row.id) });
+const asPerson = (row: Omit<Person, 'id'> & { readonly id: string }): Person => ({ ...row, id: asUserId(row.id) });
