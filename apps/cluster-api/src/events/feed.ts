@@ -104,6 +104,31 @@ const HELD_REPORT_MS = 10_000;
 /** Delay in ms after a failed read. */
 const RETRY_MS = 500;
 
+/** Decides when to read again while events wait for a transaction, whose end sends no notification. */
+function heldClock(onHeld: (forMs: number) => void) {
+  let since: number | null = null;
+  let againMs = HELD_MS_MIN;
+  let isReported = false;
+  return {
+    isHeld: (): boolean => since !== null,
+
+    /** @returns the delay in ms before the next read, or null when none is needed */
+    note(isHeld: boolean): number | null {
+      if (!isHeld) {
+        [since, againMs, isReported] = [null, HELD_MS_MIN, false];
+        return null;
+      }
+      since ??= performance.now();
+      const forMs = performance.now() - since;
+      if (forMs >= HELD_REPORT_MS && !isReported) onHeld(Math.round(forMs));
+      isReported ||= forMs >= HELD_REPORT_MS;
+      const nowMs = againMs;
+      againMs = Math.min(againMs * 2, HELD_MS_MAX);
+      return nowMs;
+    },
+  };
+}
+
 export type TeamFeed = ReturnType<typeof teamFeed>;
 
 /** The events of one team in this process, read and rendered once for all its streams. The last ones stay in memory. */
@@ -113,13 +138,12 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
   let from: EventPosition | null = null;
   let until: EventPosition | null = null;
   let news = Promise.withResolvers<void>();
+  let starting: Promise<EventPosition> | null = null;
   let isReading = false;
   let isWanted = false;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
-  let heldSince: number | null = null;
-  let heldMs = HELD_MS_MIN;
-  let isHeldReported = false;
+  const held = heldClock(onHeld);
 
   const keep = (page: EventPage<RenderedEvent>): void => {
     from ??= page.until;
@@ -136,21 +160,6 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
     recent = recent.slice(dropped);
   };
 
-  /** The end of a transaction sends no notification. @returns the delay in ms before the next read; null for none */
-  const noteHeld = (isHeld: boolean): number | null => {
-    if (!isHeld) {
-      [heldSince, heldMs, isHeldReported] = [null, HELD_MS_MIN, false];
-      return null;
-    }
-    heldSince ??= performance.now();
-    const forMs = performance.now() - heldSince;
-    if (forMs >= HELD_REPORT_MS && !isHeldReported) onHeld(Math.round(forMs));
-    isHeldReported ||= forMs >= HELD_REPORT_MS;
-    const nowMs = heldMs;
-    heldMs = Math.min(heldMs * 2, HELD_MS_MAX);
-    return nowMs;
-  };
-
   const readNext = async (): Promise<EventPage<RenderedEvent>> => {
     const page = await read(until);
     keep(page);
@@ -162,7 +171,7 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
   /** Reads new events, if there are any. Reads never overlap. */
   const wake = async (): Promise<void> => {
     isWanted = true;
-    if (isReading || isClosed) return;
+    if (isReading || isClosed || until === null) return;
     clearTimeout(timer);
     isReading = true;
     let againMs: number | null = null;
@@ -171,7 +180,7 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
         isWanted = false;
         const page = await readNext();
         isWanted ||= page.isFull;
-        againMs = noteHeld(page.isHeld);
+        againMs = held.note(page.isHeld);
       }
     } catch (error) {
       onError(error);
@@ -181,13 +190,21 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
     if (againMs !== null && !isClosed) timer = setTimeout(wake, againMs);
   };
 
+  /** Streams that open at the same time begin with one read: another one could leave out events between the two. */
+  const begin = async (): Promise<EventPosition> => {
+    const page = await readNext().finally(() => {
+      starting = null;
+    });
+    if (page.isHeld || isWanted) void wake();
+    return page.until;
+  };
+
   return {
-    /** Begins at the current end. @throws the error of the read */
-    async start(): Promise<EventPosition> {
-      if (until !== null) return until;
-      const page = await readNext();
-      if (page.isHeld) void wake();
-      return page.until;
+    /** Begins at the current end. @returns the end of the known events @throws the error of the read */
+    start(): Promise<EventPosition> {
+      if (until !== null) return Promise.resolve(until);
+      starting ??= begin();
+      return starting;
     },
 
     /** Reads new events soon. Never rejects: failed reads are repeated. */
@@ -200,7 +217,7 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
     end: (): EventPosition | null => until,
 
     /** Whether events wait for a transaction to end. */
-    isHeld: (): boolean => heldSince !== null,
+    isHeld: held.isHeld,
 
     /** The known events after a position; a page of older ones where they are no longer in memory. */
     async after(position: EventPosition): Promise<Pick<EventPage<RenderedEvent>, 'events' | 'until'>> {

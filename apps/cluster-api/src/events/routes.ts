@@ -26,7 +26,7 @@ import { eventStreams, type StreamSink } from './streams.js';
 export interface EventServices {
   readonly config: { readonly publicUrl: () => string; readonly events: EventConfig };
   readonly prisma: Prisma;
-  readonly sessions: Pick<SessionStore, 'find'>;
+  readonly sessions: SessionStore;
   /** Notifications from Postgres. */
   readonly eventNotifications: OnTeamEvents;
   /** `draining`: streams end when it is aborted. */

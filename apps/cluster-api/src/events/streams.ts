@@ -51,12 +51,7 @@ export type Stream = ReturnType<typeof openStream>;
  * Sends events after `from` in order, each once. A slow reader costs a position and the events that were read last: others, that are
  * no longer in memory, are read again.
  */
-export function openStream(
-  feed: Pick<TeamFeed, 'after' | 'news' | 'wake'>,
-  sink: StreamSink,
-  from: EventPosition,
-  of: Viewer,
-) {
+export function openStream(feed: TeamFeed, sink: StreamSink, from: EventPosition, of: Viewer) {
   let viewer = of;
   let position = from;
   /** The last position that was sent to the client as an id. */
@@ -191,11 +186,12 @@ export function eventStreams(options: StreamsOptions) {
     const bySecret = Map.groupBy(those, ({ secret }) => secret);
     await Promise.all([...bySecret].map(([secret, of]) => lookUps(() => checkSession(secret, of))));
   };
-  const onHeartbeat = onceAtATime(async () => {
+  const checkAll = onceAtATime(() => check([...readers]));
+  const onHeartbeat = (): void => {
     for (const { feed } of feeds.values()) feed.wake(); // moves the position of quiet streams
     for (const { stream } of readers) stream.heartbeat();
-    await check([...readers]);
-  });
+    void checkAll();
+  };
   const onPoll = onceAtATime(async () => {
     const ends = [...feeds].flatMap(([teamId, { feed }]) => {
       const after = feed.end();

@@ -1,11 +1,8 @@
-import { asUserId, type Role, type TeamEventKind, teamEventKinds } from '@corral/contracts';
+import type { TeamEventKind } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { type RenderedEvent, renderEvents, teamFeed, withoutOutdated } from './feed.js';
 import { comparePositions, type EventPosition, type EventRecord, parsePosition, renderPosition } from './store.js';
-import { mayRead, openStream } from './streams.js';
-
-const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('an event position', () => {
   const number = fc.bigInt({ min: 0n, max: 10n ** 18n - 1n });
@@ -48,21 +45,6 @@ describe('an event position', () => {
   });
 });
 
-describe('an event', () => {
-  const member = { userId: asUserId('m'), role: 'member' } as const;
-  const admin = { userId: asUserId('a'), role: 'admin' } as const;
-
-  it.each(teamEventKinds)(
-    'of the kind %s is read by administrators, its owner and, except for tokens, by all',
-    (kind) => {
-      expect(mayRead({ kind, ownerId: 'somebody' }, admin)).toBe(true);
-      expect(mayRead({ kind, ownerId: member.userId }, member)).toBe(true);
-      expect(mayRead({ kind, ownerId: null }, member)).toBe(kind !== 'DnsToken');
-      expect(mayRead({ kind, ownerId: 'somebody' }, member)).toBe(kind !== 'DnsToken');
-    },
-  );
-});
-
 describe('events that are read together', () => {
   const record = (id: number, of: Partial<EventRecord> = {}): EventRecord => ({
     position: { xid: 1n, id: BigInt(id), at: 0 },
@@ -76,13 +58,7 @@ describe('events that are read together', () => {
   });
   const idsOf = (records: readonly EventRecord[]) => records.map(({ position }) => Number(position.id));
 
-  it('contain each record set once, with its last change', () => {
-    const records = [record(1), record(2, { targetId: 'api.acme/A' }), record(3), record(4, { change: 'deleted' })];
-
-    expect(idsOf(withoutOutdated(records))).toEqual([2, 4]);
-  });
-
-  it('contain every change of other resources, and no kinds that only a newer version knows', () => {
+  it('contain every change, but no kinds that only a newer version knows', () => {
     const records = [1, 2].map((id) => record(id, { kind: 'Operation', targetId: 'o' }));
 
     expect(idsOf(withoutOutdated([...records, record(3, { kind: 'toString' as 'Member' })]))).toEqual([1, 2]);
@@ -98,6 +74,7 @@ describe('events that are read together', () => {
   });
 });
 
+const settled = () => new Promise((resolve) => setImmediate(resolve));
 const at = (xid: number): EventPosition => ({ xid: BigInt(xid), id: 0n, at: 0 });
 const event = (xid: number, of: Partial<RenderedEvent> = {}): RenderedEvent => ({
   position: at(xid),
@@ -143,6 +120,20 @@ async function givenFeed({ began = 0 } = {}) {
 const events = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, index) => event(from + index));
 
 describe('a feed', () => {
+  it('begins at one position for streams that open at the same time, so that none misses what comes between', async () => {
+    let end = 0;
+    const feed = teamFeed({
+      async read() {
+        end += 1;
+        return { events: [], until: at(end), isFull: false, isHeld: false };
+      },
+      onError: () => undefined,
+      onHeld: () => undefined,
+    });
+
+    expect(await Promise.all([feed.start(), feed.start()])).toEqual([at(1), at(1)]);
+  });
+
   it('finds every event after a position in order, however many are in memory', async () => {
     const { feed, append, reads } = await givenFeed();
     await append(events(1, 300));
@@ -165,106 +156,5 @@ describe('a feed', () => {
     expect(reads).toEqual([]);
     expect((await feed.after(at(1))).events.map(numberOf)).toEqual([2, 3]);
     expect(reads).toEqual([1]);
-  });
-});
-
-/** A stream over a connection that accepts `room` writes before backpressure. */
-async function given({ from = 0, began = 0, room = Number.POSITIVE_INFINITY, before = [] as RenderedEvent[] } = {}) {
-  const written: string[] = [];
-  let left = room;
-  let drain: () => void = () => undefined;
-  const { feed, append } = await givenFeed({ began });
-  if (before.length > 0) await append(before);
-  const sink = {
-    write(bytes: Buffer) {
-      written.push(bytes.toString());
-      left -= 1;
-      return left > 0;
-    },
-    isFull: () => left <= 0,
-    drained: () => new Promise<void>((resolve) => (drain = resolve)),
-    end: (bytes: Buffer) => void written.push(bytes.toString()),
-  };
-  const stream = openStream(feed, sink, at(from), { userId: asUserId('m'), role: 'member' });
-  await settled();
-  return {
-    stream,
-    written,
-    append,
-    become: (role: Role) => stream.become(role),
-    async takeMore(more: number) {
-      left = more;
-      drain();
-      for (let round = 0; round < 10; round += 1) await settled();
-    },
-  };
-}
-
-describe('a stream', () => {
-  it('sends each event after its position once', async () => {
-    const { written, append } = await given({ from: 2, before: events(1, 4) });
-    await append(events(5, 5));
-    await append([], 5);
-
-    expect(written).toEqual(['<3>', '<4>', '<5>']);
-  });
-
-  it('that starts far back reads pages, then continues with events in memory', async () => {
-    const before = events(1, 5);
-    const { written, append } = await given({ from: 0, began: 5, before });
-    await append(events(6, 7));
-
-    expect(written.join('')).toBe('<1><2><3><4><5><6><7>');
-  });
-
-  it('buffers nothing for a slow reader and resumes at the same position', async () => {
-    const { written, append, takeMore } = await given({ room: 2 });
-    await append(events(1, 5));
-    expect(written).toEqual(['<1>', '<2>']);
-
-    await takeMore(10);
-
-    expect(written.join('')).toBe('<1><2><3><4><5>');
-  });
-
-  it('ends with a reason when the connection accepts nothing for a whole heartbeat', async () => {
-    const { stream, written, append } = await given({ room: 1 });
-    await append(events(1, 3));
-    stream.heartbeat();
-    expect(written).toEqual(['<1>']);
-
-    stream.heartbeat();
-    stream.heartbeat();
-
-    expect(written).toEqual(['<1>', expect.stringMatching(/^event: end\ndata: {"reason":"slow"/)]);
-  });
-
-  it('states its position with a heartbeat when it has moved, but not past unsent events', async () => {
-    const { stream, written, append } = await given();
-    await append([], 9);
-    stream.heartbeat();
-    stream.heartbeat();
-
-    expect(written).toEqual([expect.stringMatching(/^: heartbeat\nid: [\w-]+\n\n$/), ': heartbeat\n\n']);
-  });
-
-  it('skips events that its viewer may not read with the current role, and moves past them', async () => {
-    const { stream, written, append, become } = await given();
-    const token = (xid: number, ownerId: string | null) => event(xid, { kind: 'DnsToken', ownerId });
-    await append([token(1, 'm'), token(2, 'another'), event(3), token(4, null)]);
-    stream.heartbeat();
-    become('admin');
-    await append([token(5, 'another')]);
-
-    expect(written).toEqual(['<1>', '<3>', expect.stringMatching(/^: heartbeat\nid: [\w-]+\n\n$/), '<5>']);
-  });
-
-  it('sends nothing after it was closed', async () => {
-    const { stream, written, append } = await given();
-    stream.stop();
-    await append(events(6, 7));
-    stream.heartbeat();
-
-    expect(written).toEqual([]);
   });
 });
