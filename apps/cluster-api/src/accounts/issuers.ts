@@ -3,6 +3,7 @@ import { recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { found, invalidField, Problem } from '../problem.js';
+import type { IssuerCalls } from '../tokens/issuer-calls.js';
 import { faultOfConditions } from './claim-conditions.js';
 import { changesOf } from './rules.js';
 import {
@@ -15,9 +16,6 @@ import {
   type TrustedIssuerRecord,
 } from './store.js';
 
-/** Why no call may go to a URL; null when it may. Continues a sentence after the name of the field. */
-export type RefusalOfUrl = (url: URL) => string | null;
-
 /**
  * Trusts an issuer or changes its conditions.
  *
@@ -25,12 +23,12 @@ export type RefusalOfUrl = (url: URL) => string | null;
  */
 export async function putIssuer(
   changeTeam: ChangeTeam,
+  calls: IssuerCalls,
   caller: PersonCaller,
   name: string,
   spec: TrustedIssuerSpec,
-  refusalOfUrl: RefusalOfUrl,
 ): Promise<{ readonly issuer: TrustedIssuerRecord; readonly isNew: boolean }> {
-  checkSpec(spec, refusalOfUrl);
+  checkSpec(spec, calls);
   return changeTeam(caller, async (tx, now) => {
     const teamId = caller.team.id;
     await requireAdminNow(tx, caller);
@@ -71,8 +69,8 @@ const partsOf = ({ issuer, audience, claims, serviceAccount }: TrustedIssuerSpec
 const targetOf = ({ id, name }: TrustedIssuerRecord) => ({ kind: 'TrustedIssuer', id, name });
 
 /** @throws Problem `validation_failed` */
-function checkSpec({ issuer, claims }: TrustedIssuerSpec, refusalOfUrl: RefusalOfUrl): void {
-  const refusal = URL.canParse(issuer) ? refusalOfUrl(new URL(issuer)) : textRules.issuerUrl.must;
+function checkSpec({ issuer, claims }: TrustedIssuerSpec, calls: IssuerCalls): void {
+  const refusal = URL.canParse(issuer) ? calls.refusalOfUrl(new URL(issuer)) : textRules.issuerUrl.must;
   if (refusal !== null) throw invalidField('validation_failed', '/spec/issuer', refusal);
   const fault = faultOfConditions(issuer, claims);
   if (fault !== null) {

@@ -15,15 +15,16 @@ import { bodyOf, checkNamed } from '../http/request.js';
 import { personCallerOf } from '../http/caller.js';
 import { requiredId } from '../paging.js';
 import { badNameInPath, found, notFound } from '../problem.js';
+import type { IssuerCalls } from '../tokens/issuer-calls.js';
 import { issueAccountToken, putAccount, removeAccount, revokeToken } from './accounts.js';
-import { putIssuer, type RefusalOfUrl, removeIssuer } from './issuers.js';
+import { putIssuer, removeIssuer } from './issuers.js';
 import { findAccount, findIssuer, listAccounts, listAccountTokens, listIssuers } from './store.js';
 import { accountBody, accountTokenBody, issuerBody } from './view.js';
 
 export interface AccountServices {
   readonly prisma: Prisma;
   readonly changeTeam: ChangeTeam;
-  readonly issuerCalls: { readonly refusalOfUrl: RefusalOfUrl };
+  readonly issuerCalls: IssuerCalls;
 }
 
 /** The handlers of service accounts, their tokens and the issuers that they trust. */
@@ -96,7 +97,7 @@ export function accountRoutes({ prisma, changeTeam, issuerCalls }: AccountServic
       const { spec, metadata } = parseTrustedIssuerPut(bodyOf(req));
       if (!isClusterName(name)) throw badNameInPath('trusted issuer', textRules.name);
       checkNamed('name', metadata?.name, name);
-      const { issuer, isNew } = await putIssuer(changeTeam, caller, name, spec, issuerCalls.refusalOfUrl);
+      const { issuer, isNew } = await putIssuer(changeTeam, issuerCalls, caller, name, spec);
       if (isNew) res.location(`/api/v1/teams/${slug}/trusted-issuers/${name}/`);
       res.status(isNew ? 201 : 200).json(issuerBody(issuer, slug));
     },

@@ -74,7 +74,7 @@ export const newestOfGroups = (
  */
 export function combinationsOf(
   table: LogTable,
-  { teamId }: Pick<AuditQuery, 'teamId'>,
+  { teamId }: AuditQuery,
   columns: readonly string[],
   wanted: readonly Sql[],
 ): Sql {

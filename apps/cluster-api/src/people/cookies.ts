@@ -16,7 +16,6 @@ export function sessionCookies(secure: boolean) {
     clear: (res: Response) => void res.clearCookie(SESSION_COOKIE, rules),
   };
 }
-export type SessionCookies = ReturnType<typeof sessionCookies>;
 
 /** Names and values of the cookies of a request, older ones first (RFC 6265 section 5.4). */
 function cookiesOf(req: Request): (readonly [name: string, value: string])[] {
@@ -24,6 +23,40 @@ function cookiesOf(req: Request): (readonly [name: string, value: string])[] {
     const at = pair.indexOf('=');
     return at === -1 ? [] : [[pair.slice(0, at).trim(), pair.slice(at + 1).trim()] as const];
   });
+}
+
+interface Dated {
+  /** Unix time in ms. */
+  readonly startedAt: number;
+}
+
+/** What must be stored of a sign-in while the browser is at the identity provider. */
+interface SignInAttempt extends Dated {
+  /** Must be in the provider's ID token, so that a token of another attempt is rejected. */
+  readonly nonce: string;
+  /** Proves to the provider that the code is redeemed by the party that requested it (RFC 7636). */
+  readonly codeVerifier: string;
+  /** A path on the service's own origin. */
+  readonly returnTo: string;
+}
+
+export const ATTEMPT_MS_MAX = clusterLimits.signInMinutesMax * 60_000;
+
+/** Encrypts a value for storage in a browser. @param owner what it is for: it opens for nothing else */
+export function sealForBrowser(ring: KeyRing, owner: string, value: Dated): string {
+  const { keyId, bytes } = ring.seal(JSON.stringify(value), owner);
+  return `${keyId}.${Buffer.from(bytes).toString('base64url')}`;
+}
+
+/** @returns null when the text was not sealed for this owner, or more than 10 minutes ago */
+export function openFromBrowser<T extends Dated>(ring: KeyRing, owner: string, text: string, now: number): T | null {
+  const dot = text.lastIndexOf('.');
+  if (dot === -1) return null;
+  const bytes = Buffer.from(text.slice(dot + 1), 'base64url');
+  const opened = ring.openOrNull({ keyId: text.slice(0, dot), bytes }, owner);
+  if (opened === null) return null;
+  const value: T = JSON.parse(opened);
+  return now - value.startedAt < ATTEMPT_MS_MAX ? value : null;
 }
 
 interface AttemptCookiesOptions {
@@ -41,6 +74,7 @@ export function attemptCookies({ ring, secure, now }: AttemptCookiesOptions) {
   const rules = cookieRules(secure);
   // Browsers accept `__Host-` cookies from this host only, so a sibling domain cannot plant an attempt.
   const prefix = secure ? '__Host-signin-' : 'signin-';
+  const ownerOf = (state: string) => `sign-in ${state}`;
   const nameOf = (state: string) => prefix + hash('sha256', state, 'base64url').slice(0, 16);
 
   return {
@@ -48,66 +82,17 @@ export function attemptCookies({ ring, secure, now }: AttemptCookiesOptions) {
     keep(req: Request, res: Response, state: string, attempt: Omit<SignInAttempt, 'startedAt'>): void {
       const existing = cookiesOf(req).filter(([name]) => name.startsWith(prefix));
       for (const [name] of existing.slice(0, 1 - clusterLimits.signInAttemptsAtOnce)) res.clearCookie(name, rules);
-      const sealed = sealAttempt(ring, state, { ...attempt, startedAt: now() });
+      const sealed = sealForBrowser(ring, ownerOf(state), { ...attempt, startedAt: now() });
       res.cookie(nameOf(state), sealed, { ...rules, maxAge: ATTEMPT_MS_MAX });
     },
 
     /** Removes the attempt from the browser: it is valid once. @returns null when there is none for this state */
     take(req: Request, res: Response, state: string): SignInAttempt | null {
       const found = cookiesOf(req).filter(([name]) => name === nameOf(state));
-      if (found.length === 0) return null;
-      res.clearCookie(nameOf(state), rules);
-      return found.length === 1 ? openAttempt(ring, state, (found[0] as readonly string[])[1] as string, now()) : null;
+      if (found.length > 0) res.clearCookie(nameOf(state), rules);
+      const [first, ...others] = found;
+      if (first === undefined || others.length > 0) return null;
+      return openFromBrowser<SignInAttempt>(ring, ownerOf(state), first[1], now());
     },
   };
-}
-export type AttemptCookies = ReturnType<typeof attemptCookies>;
-
-/** What must be stored of a sign-in while the browser is at the identity provider. */
-export interface SignInAttempt {
-  /** Must be in the provider's ID token, so that a token of another attempt is rejected. */
-  readonly nonce: string;
-  /** Proves to the provider that the code is redeemed by the party that requested it (RFC 7636). */
-  readonly codeVerifier: string;
-  /** A path on the service's own origin. */
-  readonly returnTo: string;
-  /** Unix time in ms. */
-  readonly startedAt: number;
-}
-
-export const ATTEMPT_MS_MAX = clusterLimits.signInMinutesMax * 60_000;
-
-/**
- * Encrypts an attempt for storage in the browser, which can neither read nor change it, nor use it for another state.
- */
-export const sealAttempt = (ring: KeyRing, state: string, attempt: SignInAttempt): string =>
-  sealForBrowser(ring, ownerOf(state), attempt);
-
-/** @returns null when the text was not sealed for this state or has expired */
-export function openAttempt(ring: KeyRing, state: string, text: string, now: number): SignInAttempt | null {
-  return openFromBrowser<SignInAttempt>(ring, ownerOf(state), text, now);
-}
-
-const ownerOf = (state: string): string => `sign-in ${state}`;
-
-interface Dated {
-  /** Unix time in ms. */
-  readonly startedAt: number;
-}
-
-/** Encrypts a value for storage in a browser. @param owner what it is for: it opens for nothing else */
-export function sealForBrowser(ring: KeyRing, owner: string, value: Dated): string {
-  const { keyId, bytes } = ring.seal(JSON.stringify(value), owner);
-  return `${keyId}.${Buffer.from(bytes).toString('base64url')}`;
-}
-
-/** @returns null when the text was not sealed for this owner, or more than 10 minutes ago */
-export function openFromBrowser<T extends Dated>(ring: KeyRing, owner: string, text: string, now: number): T | null {
-  const dot = text.lastIndexOf('.');
-  if (dot === -1) return null;
-  const bytes = Buffer.from(text.slice(dot + 1), 'base64url');
-  const opened = ring.openOrNull({ keyId: text.slice(0, dot), bytes }, owner);
-  if (opened === null) return null;
-  const value: T = JSON.parse(opened);
-  return now - value.startedAt < ATTEMPT_MS_MAX ? value : null;
 }

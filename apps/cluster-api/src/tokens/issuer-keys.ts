@@ -11,7 +11,7 @@ export class KeysUnavailable extends Error {
 }
 
 export interface IssuerKeysOptions {
-  readonly calls: Pick<IssuerCalls, 'readJson'>;
+  readonly calls: IssuerCalls;
   /** Minimum time between two reads of the keys of an issuer for keys that are unknown, in ms. */
   readonly coolDownMs?: number;
 }

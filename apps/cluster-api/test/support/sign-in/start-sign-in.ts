@@ -2,6 +2,7 @@ import { createMetrics } from '@corral/service';
 import { type IdentityProvider, startIdentityProvider } from '@corral/testing/identity-provider';
 import { buildApp } from '../../../src/build-app.js';
 import { oidcClient } from '../../../src/people/oidc-client.js';
+import { checkedClient } from '../checked-client.js';
 import { listen } from '../listen.js';
 import { startClusterApi, type TestClusterApi, type TestOptions } from '../start-cluster-api.js';
 import { type Browser, openBrowser } from './browser.js';
@@ -45,7 +46,7 @@ export async function startSignIn(options: TestOptions = {}): Promise<SignInTest
   url = served.url;
   const open = (userAgent?: string) => openBrowser(url, userAgent);
   return {
-    test,
+    test: { ...test, api: checkedClient(test.app, url) },
     idp,
     url,
     clock,
