@@ -1,17 +1,13 @@
 import { type AuditActorKind, type AuditOutcome, normalEmail } from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
 import { parseId } from '../paging.js';
-import type { AuditFilters, AuditQuery, AuditRecord, CutBody, DnsAuditRecord, ReadLog } from './log.js';
+import type { AuditFilters, AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from './log.js';
 import { combinationsOf, newestEntries, newestOfGroups } from './newest-entries.js';
 
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
 const PAGE_BYTES_MAX = 1_048_576;
 
-type Body = 'request' | 'upstream' | 'found' | 'before' | 'after';
-
-interface Row
-  extends Omit<DnsAuditRecord, `${Body}Cut`>,
-    Readonly<Record<`${Body}Bytes`, number | null> & Record<`${Body}Sha256`, string | null>> {
+interface Row extends DnsAuditRecord {
   readonly id: bigint;
   readonly createdAt: Date;
   readonly actor: AuditActorKind;
@@ -103,23 +99,24 @@ function tokensNamed({ teamId }: AuditQuery, token: string): Sql {
 const tokensOf = (query: AuditQuery, email: string): Sql =>
   sql`${ofSessions(query)} AND created_by = (SELECT id FROM app_user WHERE email = ${normalEmail(email)})`;
 
+/** Size and hash of a body before it was cut, as SQL; null when it is complete. */
+const cutOf = (body: 'request' | 'upstream' | 'found' | 'before' | 'after'): Sql =>
+  sqlText(`CASE WHEN entry.${body}_sha256 IS NOT NULL
+             THEN json_build_object('bytes', entry.${body}_bytes, 'sha256', encode(entry.${body}_sha256, 'hex')) END`);
+
 /** First selects the entries by an index, without reading their bodies, then joins the details. */
 function readRows(db: Prisma, query: AuditQuery): Promise<Row[]> {
   return db.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", entry.actor::text AS actor, entry.operation,
            entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName",
-           app_user.number AS "userNumber", app_user.email, zone.name AS zone,
-           entry.name, entry.type, entry.request_body AS "requestBody",
-           entry.request_bytes AS "requestBytes", encode(entry.request_sha256, 'hex') AS "requestSha256",
-           entry.upstream_bytes AS "upstreamBytes", encode(entry.upstream_sha256, 'hex') AS "upstreamSha256",
-           entry.found_bytes AS "foundBytes", encode(entry.found_sha256, 'hex') AS "foundSha256",
-           entry.before_bytes AS "beforeBytes", encode(entry.before_sha256, 'hex') AS "beforeSha256",
-           entry.after_bytes AS "afterBytes", encode(entry.after_sha256, 'hex') AS "afterSha256",
-           entry.before_body AS "beforeBody", entry.after_body AS "afterBody",
-           entry.upstream_status AS "upstreamStatus",
-           entry.upstream_body AS "upstreamBody", entry.found_body AS "foundBody",
-           entry.found_applied AS "foundApplied", entry.count, entry.refusal_code AS "refusalCode",
-           entry.completed_at AS "completedAt", entry.request_id AS "requestId", page.found
+           app_user.number AS "userNumber", app_user.email, zone.name AS zone, entry.name, entry.type,
+           entry.request_body AS "requestBody", ${cutOf('request')} AS "requestCut",
+           entry.upstream_body AS "upstreamBody", ${cutOf('upstream')} AS "upstreamCut",
+           entry.found_body AS "foundBody", ${cutOf('found')} AS "foundCut",
+           entry.before_body AS "beforeBody", ${cutOf('before')} AS "beforeCut",
+           entry.after_body AS "afterBody", ${cutOf('after')} AS "afterCut",
+           entry.upstream_status AS "upstreamStatus", entry.found_applied AS "foundApplied", entry.count,
+           entry.refusal_code AS "refusalCode", entry.completed_at AS "completedAt", entry.request_id AS "requestId", page.found
     FROM (
       SELECT id, (count(*) OVER ())::int AS found,
              sum(bytes) OVER (ORDER BY created_at DESC, id DESC) - bytes AS bytes_before
@@ -140,8 +137,20 @@ function readRows(db: Prisma, query: AuditQuery): Promise<Row[]> {
 }
 
 function recordOf(row: Row): AuditRecord {
-  const { id, createdAt, operation, state } = row;
-  const dns = dnsOf(row);
+  const {
+    id,
+    createdAt,
+    requestId,
+    operation,
+    state,
+    actor,
+    tokenId,
+    tokenName,
+    userNumber,
+    email,
+    found: _,
+    ...dns
+  } = row;
   return {
     source: 'dns',
     number: id,
@@ -149,48 +158,17 @@ function recordOf(row: Row): AuditRecord {
     kind: 'dns',
     action: `dns.${operation}`,
     outcome: state,
-    actor: actorOf(row),
+    // A person who writes with the token of their session acts in person.
+    actor:
+      userNumber === null
+        ? { kind: actor, id: tokenId, name: tokenName }
+        : { kind: 'user', id: String(userNumber), name: email },
     target: targetOf(dns),
-    requestId: row.requestId,
+    requestId,
     detail: {},
     changes: null,
     dns,
   };
-}
-
-/** A person who writes with the token of their session acts in person. */
-function actorOf({ actor, tokenId, tokenName, userNumber, email }: Row): AuditRecord['actor'] {
-  if (userNumber !== null) return { kind: 'user', id: String(userNumber), name: email };
-  return { kind: actor, id: tokenId, name: tokenName };
-}
-
-function dnsOf(row: Row): DnsAuditRecord {
-  const { zone, name, type, requestBody, upstreamStatus, upstreamBody, foundBody, foundApplied, completedAt } = row;
-  const { beforeBody, afterBody } = row;
-  return {
-    zone,
-    name,
-    type,
-    requestBody,
-    upstreamStatus,
-    upstreamBody,
-    foundBody,
-    beforeBody,
-    afterBody,
-    foundApplied,
-    completedAt,
-    count: row.count,
-    refusalCode: row.refusalCode,
-    requestCut: cutOf(row.requestBytes, row.requestSha256),
-    upstreamCut: cutOf(row.upstreamBytes, row.upstreamSha256),
-    foundCut: cutOf(row.foundBytes, row.foundSha256),
-    beforeCut: cutOf(row.beforeBytes, row.beforeSha256),
-    afterCut: cutOf(row.afterBytes, row.afterSha256),
-  };
-}
-
-function cutOf(bytes: number | null, sha256: string | null): CutBody | null {
-  return bytes === null || sha256 === null ? null : { bytes, sha256 };
 }
 
 /** Entries about a demo itself have the type `DEMO` and the demo's label as their name. */
