@@ -8,7 +8,6 @@ import {
 
 /** How an operation ended, for statistics: failures that the team can fix itself are not those of the service. */
 export const operationOutcomes = ['succeeded', 'failed_user', 'failed_platform', 'superseded', 'cancelled'] as const;
-export type OperationOutcome = (typeof operationOutcomes)[number];
 
 /** Codes with which an operation ends as `failed_user`. */
 export const userFaultCodes: readonly OperationErrorCode[] = Object.entries(operationErrorCodes)

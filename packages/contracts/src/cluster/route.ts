@@ -35,7 +35,7 @@ export interface ClusterRoute {
   /** The answer is an endless stream of events with these documents as data (`text/event-stream`). */
   readonly events?: boolean;
   /** Problems in addition to those common to all routes of its kind. */
-  readonly problems: readonly ProblemCode[];
+  readonly problems?: readonly ProblemCode[];
   readonly body?: object;
   readonly bodyOptional?: boolean;
   /** The body is a form (`application/x-www-form-urlencoded`): `only`, or `also` beside JSON. */

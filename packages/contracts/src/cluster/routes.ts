@@ -53,7 +53,6 @@ export const clusterRoutes = [
     summary: 'Show the signed-in user and their teams',
     access: 'session',
     answers: { 200: 'me' },
-    problems: [],
   },
   {
     operationId: 'listTeams',
@@ -62,7 +61,6 @@ export const clusterRoutes = [
     summary: 'List the caller’s teams',
     access: 'session',
     answers: { 200: 'teamList' },
-    problems: [],
     query: paging,
   },
   {
@@ -73,7 +71,6 @@ export const clusterRoutes = [
     access: 'viewer',
     ofClusters: 'filtered',
     answers: { 200: 'clusterList' },
-    problems: [],
     query: [
       {
         name: 'phase',
@@ -105,7 +102,6 @@ export const clusterRoutes = [
     summary: 'Show one cluster',
     access: 'viewer',
     answers: { 200: 'cluster', 304: null },
-    problems: [],
   },
   {
     operationId: 'deleteCluster',
@@ -179,7 +175,6 @@ export const clusterRoutes = [
     summary: 'List to whom kubeconfigs of the cluster were issued, newest first',
     access: 'viewer',
     answers: { 200: 'kubeconfigIssueList' },
-    problems: [],
   },
   {
     operationId: 'listNodePools',
@@ -188,7 +183,6 @@ export const clusterRoutes = [
     summary: 'List the node pools of a cluster',
     access: 'viewer',
     answers: { 200: 'nodePoolList' },
-    problems: [],
     query: paging,
   },
   {
@@ -210,7 +204,6 @@ export const clusterRoutes = [
     summary: 'Show one node pool',
     access: 'viewer',
     answers: { 200: 'nodePool' },
-    problems: [],
   },
   {
     operationId: 'deleteNodePool',
@@ -231,7 +224,6 @@ export const clusterRoutes = [
     access: 'viewer',
     ofClusters: 'filtered',
     answers: { 200: 'operationList' },
-    problems: [],
     query: [
       { name: 'target', type: 'string', description: 'Name or id of the target.' },
       {
@@ -259,7 +251,6 @@ export const clusterRoutes = [
     access: 'viewer',
     ofClusters: 'filtered',
     answers: { 200: 'operation' },
-    problems: [],
   },
   {
     operationId: 'listConnections',
@@ -268,7 +259,6 @@ export const clusterRoutes = [
     summary: 'List the team’s connections to cloud projects',
     access: 'viewer',
     answers: { 200: 'connectionList' },
-    problems: [],
     query: [{ name: 'phase', type: 'string', description: 'State of the connection.', values: connectionPhases }],
   },
   {
@@ -300,7 +290,6 @@ export const clusterRoutes = [
     summary: 'Show one connection, without its token',
     access: 'viewer',
     answers: { 200: 'connection', 304: null },
-    problems: [],
   },
   {
     operationId: 'deleteConnection',
@@ -319,7 +308,6 @@ export const clusterRoutes = [
     summary: 'Verify the token of a connection with the provider now',
     access: 'admin',
     answers: { 200: 'connection', 202: 'connectionAccepted' },
-    problems: [],
     idempotent: true,
   },
   ...adoptedServerRoutes,
@@ -349,7 +337,6 @@ export const clusterRoutes = [
     people: true,
     answers: { 200: 'teamEvent' },
     events: true,
-    problems: [],
   },
   ...usageRoutes,
   ...teamDnsRoutes,
@@ -388,7 +375,7 @@ export function problemsOf(route: ClusterRoute): ProblemCode[] {
     // A body is refused in this way even where the route takes none.
     ...(route.method === 'get' ? [] : (['invalid_json', 'payload_too_large', 'unsupported_media_type'] as const)),
     ...(route.idempotent ? (['idempotency_key_reused'] as const) : []),
-    ...route.problems,
+    ...(route.problems ?? []),
     // `validation_failed`: every route rejects unknown query parameters.
     'validation_failed',
     'method_not_allowed',

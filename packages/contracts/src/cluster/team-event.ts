@@ -73,14 +73,9 @@ export const streamEventNames = {
   end: 'end',
 } as const;
 
-/** Data of `ready` and `reset`. */
-export const streamMarkSchema = exactly({ id: filled, at: time });
-
 export const streamEndReasons = {
   shutdown: 'This replica is shutting down. Reconnect.',
   session: 'The session or the membership has ended. Sign in before you reconnect.',
   slow: 'The client did not read the events in time. Reconnect with `Last-Event-ID`.',
 } as const;
 export type StreamEndReason = keyof typeof streamEndReasons;
-/** Data of `end`. */
-export const streamEndSchema = exactly({ reason: { enum: Object.keys(streamEndReasons) }, message: filled });

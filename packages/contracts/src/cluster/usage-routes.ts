@@ -11,7 +11,6 @@ export const usageRoutes = [
     summary: 'Show the team’s usage over time, in hours or days',
     access: 'viewer',
     answers: { 200: 'usage' },
-    problems: [],
     query: [
       {
         name: 'from',

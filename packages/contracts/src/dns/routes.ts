@@ -308,6 +308,4 @@ export const dnsDemoRoutes = [
 
 export const dnsRoutes = [...dnsZoneRoutes, ...dnsDemoRoutes] as const;
 
-export type DnsZoneOperationId = (typeof dnsZoneRoutes)[number]['operationId'];
-export type DnsDemoOperationId = (typeof dnsDemoRoutes)[number]['operationId'];
-export type DnsOperationId = DnsZoneOperationId | DnsDemoOperationId;
+export type DnsOperationId = (typeof dnsRoutes)[number]['operationId'];

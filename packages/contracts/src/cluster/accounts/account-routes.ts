@@ -16,7 +16,6 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 200: 'serviceAccountList' },
-    problems: [],
   },
   {
     operationId: 'putServiceAccount',
@@ -37,7 +36,6 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 200: 'serviceAccount' },
-    problems: [],
   },
   {
     operationId: 'deleteServiceAccount',
@@ -47,7 +45,6 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 204: null },
-    problems: [],
   },
   {
     operationId: 'listAccountTokens',
@@ -57,7 +54,6 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 200: 'accountTokenList' },
-    problems: [],
   },
   {
     operationId: 'createAccountToken',
@@ -78,7 +74,6 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 204: null },
-    problems: [],
   },
   {
     operationId: 'listTrustedIssuers',
@@ -88,7 +83,6 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 200: 'trustedIssuerList' },
-    problems: [],
   },
   {
     operationId: 'putTrustedIssuer',
@@ -109,7 +103,6 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 200: 'trustedIssuer' },
-    problems: [],
   },
   {
     operationId: 'deleteTrustedIssuer',
@@ -119,6 +112,5 @@ export const accountRoutes = [
     access: 'admin',
     people: true,
     answers: { 204: null },
-    problems: [],
   },
 ] as const satisfies readonly ClusterRoute[];

@@ -2,7 +2,7 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { declarationParserFor, strictParserFor } from '../../parser-for.js';
 import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
-import { asRead, clusterNameSchema, roleSchema, specOf } from '../clusters/requests.js';
+import { asRead, roleSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
 import { filled, optionalTime, person, time, uuid } from '../schema-parts.js';
 import { apiVersion, type Role } from '../states.js';
@@ -52,9 +52,6 @@ const specSchema = closed(['role'], {
 });
 
 export const serviceAccountPutSchema = specOf(specSchema, asRead('ServiceAccount', 'name'));
-
-/** Names follow the same rule as names of clusters. */
-export const accountNameSchema = clusterNameSchema;
 
 export const accountTokenPostSchema = closed(['expiresInDays'], {
   expiresInDays: { type: 'integer', minimum: 1, maximum: clusterLimits.accountTokenDays },

@@ -30,7 +30,6 @@ export const teamDnsRoutes = [
     access: 'viewer',
     people: true,
     answers: { 200: 'dnsTokenList' },
-    problems: [],
     query: [{ name: 'state', type: 'string', description: 'State of the token.', values: dnsTokenStates }, ...paging],
   },
   {
@@ -53,7 +52,6 @@ export const teamDnsRoutes = [
     access: 'viewer',
     people: true,
     answers: { 200: 'dnsToken' },
-    problems: [],
   },
   {
     operationId: 'revokeDnsToken',
@@ -63,7 +61,6 @@ export const teamDnsRoutes = [
     access: 'member',
     people: true,
     answers: { 204: null },
-    problems: [],
   },
   {
     operationId: 'startDnsSession',
@@ -73,7 +70,6 @@ export const teamDnsRoutes = [
     access: 'member',
     people: true,
     answers: { 201: 'dnsSession' },
-    problems: [],
   },
   {
     operationId: 'getDnsUsage',
@@ -82,7 +78,6 @@ export const teamDnsRoutes = [
     summary: 'Show the team’s usage of its DNS quotas, and the remaining upstream budget',
     access: 'viewer',
     answers: { 200: 'dnsUsage' },
-    problems: [],
   },
   {
     operationId: 'listAudit',
@@ -91,7 +86,6 @@ export const teamDnsRoutes = [
     summary: 'List the team’s audit log for both APIs, newest first',
     access: 'admin',
     answers: { 200: 'auditLog' },
-    problems: [],
     query: [...auditFilters, ...paging],
   },
   {
@@ -102,7 +96,6 @@ export const teamDnsRoutes = [
     access: 'admin',
     answers: { 200: 'auditEntry' },
     lines: true,
-    problems: [],
     query: auditFilters,
   },
 ] as const satisfies readonly ClusterRoute[];

@@ -14,7 +14,6 @@ export const signInRoutes = [
     summary: 'List the caller’s active sessions, newest first',
     access: 'session',
     answers: { 200: 'sessionList' },
-    problems: [],
     query: paging,
   },
   {
@@ -101,7 +100,6 @@ export const signInRoutes = [
     summary: 'End the session',
     access: 'public',
     answers: { 204: null },
-    problems: [],
   },
   {
     operationId: 'signOutEverywhere',
@@ -110,7 +108,6 @@ export const signInRoutes = [
     summary: 'End all sessions of the caller, including this one',
     access: 'session',
     answers: { 204: null },
-    problems: [],
   },
   {
     operationId: 'listDevPeople',

@@ -15,7 +15,6 @@ export const teamRoutes = [
     summary: 'List the caller’s teams with members, invitations and subscription, by slug',
     access: 'session',
     answers: { 200: 'teamDetailList' },
-    problems: [],
     query: paging,
   },
   {
@@ -26,7 +25,6 @@ export const teamRoutes = [
     access: 'viewer',
     people: true,
     answers: { 200: 'team', 304: null },
-    problems: [],
   },
   {
     operationId: 'putTeam',
@@ -48,7 +46,6 @@ export const teamRoutes = [
     access: 'admin',
     people: true,
     answers: { 200: 'sentInvitationList' },
-    problems: [],
     query: paging,
   },
   {
@@ -71,7 +68,6 @@ export const teamRoutes = [
     access: 'admin',
     people: true,
     answers: { 200: 'invitation' },
-    problems: [],
     idempotent: true,
   },
   {
@@ -82,7 +78,6 @@ export const teamRoutes = [
     access: 'admin',
     people: true,
     answers: { 204: null },
-    problems: [],
   },
   {
     operationId: 'listMembers',
@@ -92,7 +87,6 @@ export const teamRoutes = [
     access: 'viewer',
     people: true,
     answers: { 200: 'teamMemberList' },
-    problems: [],
     query: paging,
   },
   {
@@ -103,7 +97,6 @@ export const teamRoutes = [
     access: 'viewer',
     people: true,
     answers: { 200: 'teamMember', 304: null },
-    problems: [],
   },
   {
     operationId: 'putMember',
@@ -145,7 +138,6 @@ export const teamRoutes = [
     summary: 'List invitations to the caller’s e-mail address, newest first',
     access: 'session',
     answers: { 200: 'receivedInvitationList' },
-    problems: [],
     query: paging,
   },
   {

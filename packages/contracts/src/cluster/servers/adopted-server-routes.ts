@@ -20,7 +20,6 @@ export const adoptedServerRoutes = [
     summary: 'List the adopted servers of a connection, by number',
     access: 'viewer',
     answers: { 200: 'adoptedServerList' },
-    problems: [],
   },
   {
     operationId: 'adoptServer',
@@ -47,7 +46,6 @@ export const adoptedServerRoutes = [
     summary: 'Show one adopted server',
     access: 'viewer',
     answers: { 200: 'adoptedServer' },
-    problems: [],
   },
   {
     operationId: 'deregisterServer',
