@@ -128,7 +128,7 @@ function descriptionOf(route: DnsRoute): string {
   return [
     route.tokenless === undefined
       ? 'Requires a token with the scope `dns`.'
-      : `Requires a token with the scope \`dns\`, or is requested ${route.tokenless} instead of one.`,
+      : `Requires a token with the scope \`dns\` or, without one, a request ${route.tokenless}.`,
     ...(route.operationId === 'createDemo' ? [] : [ofOtherTeams[dnsStrangerVerdictOf(route)]]),
     ...(isForwarded(route) ? ['The change is sent upstream once; one record set changes at a time.'] : []),
   ].join(' ');
