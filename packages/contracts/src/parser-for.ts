@@ -1,7 +1,6 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { cutText } from './cut-text.js';
-import { messageOf } from './field-messages.js';
-import { placeOf } from './places.js';
+import { messageOf, placeOf } from './field-messages.js';
 
 /** An invalid location in a body, and why it is invalid. */
 export interface InvalidField {

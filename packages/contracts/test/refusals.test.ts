@@ -1,9 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { type ClusterRoute, clusterRoutes } from '../src/cluster/routes.js';
 import { type DnsRoute, dnsRoutes } from '../src/dns/routes.js';
-import { keywordsWithSentence } from '../src/field-messages.js';
+import { keywordsWithSentence, placeOf } from '../src/field-messages.js';
 import { type InvalidField, parserFor, strictParserFor } from '../src/parser-for.js';
-import { placeOf } from '../src/places.js';
 import { textRules } from '../src/text-rules.js';
 import { refusedFields } from './refused-fields.js';
 

@@ -6,8 +6,8 @@ import { parseInvitationPost, parseTeamPut, readsAsForeignSlug } from '../src/cl
 import { parseAdoptedServerPost } from '../src/cluster/servers/adopted-server.js';
 import { cutText, storableText } from '../src/cut-text.js';
 import { parseCreateDemo } from '../src/dns/requests.js';
+import { placeOf } from '../src/field-messages.js';
 import { parseServerId } from '../src/ids.js';
-import { placeOf } from '../src/places.js';
 import { isShownName, shownNameOf, textRules } from '../src/text-rules.js';
 import { parseTime } from '../src/time.js';
 import { refusedFields } from './refused-fields.js';
