@@ -47,7 +47,7 @@ describe('writes', () => {
     fence: 1,
     owner: { kind: 'team', id: 'acme', teamId: null },
     operation: 'set_records',
-    current: null,
+    current: '{"ttl":60,"labels":{},"records":[{"value":"192.0.2.1"}]}',
     recordsMax: 0,
   });
 
