@@ -252,9 +252,6 @@ describeNeeding(describe, missingRedis(), 'without a running Redis', () => {
 });
 
 describe('metrics', () => {
-  let upstream: BucketUpstream | undefined;
-  afterEach(() => upstream?.close());
-
   /** A client of an upstream with so many calls left, and what its metrics say. */
   async function startMeasured(remaining: number) {
     upstream = await startBucketUpstream(360, remaining);
