@@ -35,8 +35,8 @@ import {
   requestOwnerOf,
 } from './http/caller.js';
 import { oauthErrors, problemShape } from './http/error-shape.js';
-import { checkQuery, refuseIdempotencyKey } from './http/request.js';
 import { problemPages } from './http/problem-pages.js';
+import { checkQuery, refuseIdempotencyKey } from './http/request.js';
 import { invitationRoutes } from './invitations/routes.js';
 import { kubeconfigRoutes } from './kubeconfigs/routes.js';
 import { nodePoolRoutes } from './node-pools/routes.js';

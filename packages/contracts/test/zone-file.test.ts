@@ -150,7 +150,9 @@ describe('a zone file', () => {
     expect(parse(`w TXT "${'é'.repeat(128)}" "x"`)).toMatchObject({
       rrsets: [{ records: [{ value: `"${'é'.repeat(127)}" "é" "x"` }] }],
       problems: [],
-      notes: [{ line: 1, message: 'A string of more than 255 bytes is split: TXT records cannot contain longer ones.' }],
+      notes: [
+        { line: 1, message: 'A string of more than 255 bytes is split: TXT records cannot contain longer ones.' },
+      ],
     });
   });
 

@@ -11,8 +11,8 @@ import {
 import type { Prisma } from '@corral/database';
 import type { RequestHandler } from 'express';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import { bodyOf, checkNamed } from '../http/request.js';
 import { personCallerOf } from '../http/caller.js';
+import { bodyOf, checkNamed } from '../http/request.js';
 import { requiredId } from '../paging.js';
 import { badNameInPath, found, notFound } from '../problem.js';
 import type { IssuerCalls } from '../tokens/issuer-calls.js';

@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { connectBudgetStore, type KeptReading } from '@corral/admission';
+import { type BudgetStore, connectBudgetStore, type KeptReading } from '@corral/admission';
 import { dnsTokenStore, dnsTokenVerifier, isWellFormedDnsToken, requestCounter } from '@corral/auth';
 import { connectHcloud } from '@corral/hcloud';
 import { createMetrics, silentLog } from '@corral/service';
@@ -17,7 +17,7 @@ let readAll: () => Promise<Record<string, KeptReading>>;
 beforeAll(async () => {
   test = await startClusterApi({
     config: { dnsRecordsPerTeam: 150, dnsRequestsPerTeamPerMinute: 90 },
-    deps: { budgets: { readAll: () => readAll() } },
+    deps: { budgets: { readAll: () => readAll() } as BudgetStore },
   });
   await givenZone(test);
 });

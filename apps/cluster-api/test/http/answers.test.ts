@@ -431,7 +431,14 @@ describe('the example of a body', () => {
     const cluster = `example-${operationId}`.toLowerCase();
     if (operationId === 'putNodePool' || operationId === 'issueKubeconfig') await runningCluster(t, t.acme, cluster);
     const member = await t.db.membership.findFirstOrThrow({ where: { userId: t.acme.member.id } });
-    return { name: cluster, cluster, pool: 'general', ref: operationId === 'putConnection' ? 'second' : 'main', account: 'ci', id: String(member.number) };
+    return {
+      name: cluster,
+      cluster,
+      pool: 'general',
+      ref: operationId === 'putConnection' ? 'second' : 'main',
+      account: 'ci',
+      id: String(member.number),
+    };
   }
   it.each(Object.entries(clusterRequestExamples))('of %s works', async (operationId, value) => {
     const route = (clusterRoutes as readonly ClusterRoute[]).find(

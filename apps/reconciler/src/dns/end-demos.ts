@@ -77,7 +77,10 @@ export const clearDemos = (deps: ClearDeps) => {
 };
 
 async function runPass(deps: ClearDeps, signal: AbortSignal): Promise<ClearResult & { retryAfterSeconds: number }> {
-  const deletionDeps: DeleteRemainingDeps = { ...deps, send: (write) => deps.send(write, { scope: { signal, deadline: Number.POSITIVE_INFINITY } }) };
+  const deletionDeps: DeleteRemainingDeps = {
+    ...deps,
+    send: (write) => deps.send(write, { scope: { signal, deadline: Number.POSITIVE_INFINITY } }),
+  };
   const startedAt = deps.now();
   let deleted = 0;
   let uncertain = 0;

@@ -19,7 +19,9 @@ const MIGRATION_LOCK = 7_237_000;
 const LOCK_RETRY_MS = 100;
 
 async function tookLock(session: Awaited<ReturnType<typeof connectWhenUp>>): Promise<boolean> {
-  const { rows } = await session.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [MIGRATION_LOCK]);
+  const { rows } = await session.query<{ taken: boolean }>('SELECT pg_try_advisory_lock($1) AS taken', [
+    MIGRATION_LOCK,
+  ]);
   return rows[0]?.taken === true;
 }
 

@@ -1,6 +1,23 @@
 import { type Buckets, connectBuckets } from '@corral/admission';
 import { connectPool, type Pool, registerProcess } from '@corral/database';
-import { type Config, createHealth, createLog, createMetrics, type Health, type HealthCheck, type Log, type LogLevel, type Metrics, onShutdown, poolMetrics, type ShutdownStep, startOrExit, startTracing, tracingOptionsOf, type tracingVariables } from '@corral/service';
+import {
+  type Config,
+  createHealth,
+  createLog,
+  createMetrics,
+  type Health,
+  type HealthCheck,
+  type Log,
+  type LogLevel,
+  type Metrics,
+  onShutdown,
+  poolMetrics,
+  type ShutdownStep,
+  startOrExit,
+  startTracing,
+  tracingOptionsOf,
+  type tracingVariables,
+} from '@corral/service';
 import type { Express } from 'express';
 import type { ApiError, ErrorShape } from '../errors.js';
 import { clientErrorRenderer } from './client-error.js';
