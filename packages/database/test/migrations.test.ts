@@ -57,6 +57,15 @@ describe('applyMigrations', () => {
     expect(await query(database.url, 'SELECT answer FROM keeps')).toEqual([{ answer: 42 }]);
   });
 
+  it('refuses a schema from before the first migration, and says how to get an empty one', async () => {
+    await applyMigrations({ databaseUrl: database.url, migrationsDir });
+    await query(database.url, `UPDATE _prisma_migrations SET migration_name = '20200101000000_before'`);
+
+    const applied = applyMigrations({ databaseUrl: database.url, migrationsDir });
+
+    await expect(applied).rejects.toThrow(/20200101000000_before.*npm run reset/);
+  });
+
   it('runs scripts whole despite semicolons in comments and function bodies', async () => {
     await addMigration(
       folder,

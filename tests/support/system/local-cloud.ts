@@ -62,6 +62,7 @@ export interface LocalCloud {
   clearFaults(): Promise<void>;
   /** The number of requests that arrived, by `METHOD /route/:pattern`. */
   calls(): Promise<Record<string, number>>;
+  /** Those accepted since it started. */
   writes(): Promise<UpstreamWrite[]>;
   /** The request budget, and how many requests came when it was used up. */
   budget(): Promise<{ limit: number; remaining: number; refused: number }>;

@@ -150,12 +150,12 @@ describeNeeding(describe, missingCurl(), 'curl', () => {
 });
 
 describeNeeding(describe, missingDig(), 'dig', () => {
-  it('resolves the written names, over UDP and TCP', async () => {
+  it('resolves the written names', async () => {
     await system.cloud.putRrset('dig.acme', 'A', { records: [{ value: '192.0.2.30' }] });
-    const dig = (...args: string[]) =>
-      runCommand(['dig', '@127.0.0.1', '-p', String(system.cloud.dnsPort), `dig.acme.${ZONE}`, '+short', ...args]);
+    const port = String(system.cloud.dnsPort);
 
-    expect((await dig()).stdout).toBe('192.0.2.30\n');
-    expect((await dig('+tcp')).stdout).toBe('192.0.2.30\n');
+    const { stdout } = await runCommand(['dig', '@127.0.0.1', '-p', port, `dig.acme.${ZONE}`, '+short']);
+
+    expect(stdout).toBe('192.0.2.30\n');
   });
 });

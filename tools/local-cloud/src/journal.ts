@@ -68,8 +68,12 @@ function readValues(path: string): Map<string, unknown> {
 
 function parseLine(line: string, damage: string): [string, unknown][] {
   try {
-    return JSON.parse(line) as [string, unknown][];
+    const entries: unknown = JSON.parse(line);
+    if (!Array.isArray(entries) || !entries.every(Array.isArray)) throw new Error('It is no list of changes.');
+    return entries as [string, unknown][];
   } catch (cause) {
-    throw new Error(`${damage}. Delete the file to begin with an empty state.`, { cause });
+    throw new Error(`${damage}. Delete the file to begin with an empty state: \`npm run reset\` deletes all of them.`, {
+      cause,
+    });
   }
 }

@@ -24,7 +24,7 @@ import { ProjectTokens } from './project-tokens.js';
 export interface LocalCloudOptions {
   /** Default 0: a free port. */
   apiPort?: number;
-  /** UDP and TCP. Default 0: a free port. */
+  /** UDP. Default 0: a free port. */
   dnsPort?: number;
   /** Default 0: a free port. */
   adminPort?: number;

@@ -60,8 +60,8 @@ const UNCERTAIN_MAX = 5;
 const BY_EXPIRY = { tokenId: null, requestId: null, account: 'demo-expiry' } as const;
 
 /**
- * One pass: deletes the record sets that ended demos left behind, within the upstream budget, one after the other: that already uses up the
- * upstream's hourly limit. After a crash at any point, the next pass continues from the rows. A concurrent pass only costs extra look-ups.
+ * One pass: deletes the record sets that ended demos left behind, within the upstream budget, one after the other: that already uses up
+ * what the upstream grants to most installations. After a crash at any point, the next pass continues from the rows. A concurrent pass only costs extra look-ups.
  */
 export const clearDemos = (deps: ClearDeps) => {
   /** The end of the upstream's Retry-After. */

@@ -34,13 +34,13 @@ export const followShoots =
     const compare = async (source: 'list' | 'event', seen: readonly Sighting[]): Promise<void> => {
       const ids = await dueTimes.makeChangedDue(seen);
       onChanges(source, ids.length);
-      await wake(ids);
+      await wake(ids, signal);
     };
     const wakeMissing = async (seenNames: readonly string[]): Promise<void> => {
       for (let after: ClusterId | null = null; !signal.aborted; ) {
         const page = await dueTimes.makeMissingDue({ seenNames, limit: ROWS_PER_PAGE }, after);
         onChanges('missing', page.ids.length);
-        await wake(page.ids);
+        await wake(page.ids, signal);
         after = page.next;
         if (after === null) return;
       }

@@ -159,11 +159,12 @@ export const leaseStore = <Id extends LeasedId>(
 
     /**
      * Makes all rows due that wait for the garden. This includes those that a pass is working on, because it may have started before the
-     * garden was back and fail for the same reason.
+     * garden was back and fail for the same reason. Their delays begin anew: a garden that answers some calls and not yet others
+     * must not keep them for minutes.
      */
     async makeWaitingDue(): Promise<Id[]> {
       const { rows } = await pool.query<{ id: Id }>(
-        `UPDATE ${table} SET due_at = clock_timestamp()
+        `UPDATE ${table} SET due_at = clock_timestamp(), failures = 0
          WHERE ${waitsForGarden} AND (lease_until IS NOT NULL OR due_at > ${rowClock}) RETURNING id`,
       );
       return rows.map(({ id }) => id);

@@ -14,8 +14,8 @@ export interface RowJobs<Id extends LeasedId> {
    * @throws QueueUnavailable
    */
   send(id: Id, inMs?: number): Promise<boolean>;
-  /** Sends the jobs of rows that are due now. Never rejects. */
-  wake(ids: readonly Id[]): Promise<void>;
+  /** Sends the jobs of rows that are due now, until the signal aborts. Never rejects. */
+  wake(ids: readonly Id[], signal?: AbortSignal): Promise<void>;
 }
 
 /** Due times are the database's and delays are not, so a pass slightly too early would be wasted. */
@@ -29,9 +29,12 @@ function rowJobs<Id extends LeasedId>(sendJob: Send<Id>, log: Log): RowJobs<Id> 
     inMs > 0 ? sendJob(id, { jobId: `${id}-later`, delayMs: Math.ceil(inMs) + LATE_MS }) : sendJob(id, { jobId: id });
   return {
     send,
-    async wake(ids) {
+    async wake(ids, signal) {
       try {
-        for (const id of ids) await send(id);
+        for (const id of ids) {
+          if (signal?.aborted) return;
+          await send(id);
+        }
       } catch (error) {
         log.warn('wake-ups not sent', { rows: ids.length, error });
       }
@@ -102,6 +105,7 @@ export async function sweepDue<Id extends LeasedId>(
     for (let after: Due<Id> | null = null; !signal.aborted; ) {
       const batch: Due<Id>[] = await leases.findDue({ limit: BATCH, forMs: DUE_FOR_MS }, after);
       for (const { id } of batch) {
+        if (signal.aborted) break;
         if (await jobs.send(id)) found += 1;
       }
       if (batch.length < BATCH) break;

@@ -329,10 +329,12 @@ describe('cluster pass', () => {
 
 describe('pass faults', () => {
   const faultsOf = (method: GardenMethod): CallFault[] => {
-    const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'rbac'];
+    const kinds: GardenErrorKind[] = ['unreachable', 'throttled', 'rbac', 'unusable'];
     const before = kinds.map((kind) => ({ when: 'before', kind }) as const);
     if (method === 'readShoot' || method === 'readCloudProfile') return before;
-    const refusals = (['conflict', 'stale_reference'] as const).map((kind) => ({ when: 'before', kind }) as const);
+    const refusals = (['conflict', 'stale_reference', 'exists'] as const).map(
+      (kind) => ({ when: 'before', kind }) as const,
+    );
     return [...before, ...refusals, { when: 'before', kind: 'uncertain' }, { when: 'after' }];
   };
   const creating: GardenMethod[] = ['ensureProject', 'applyCredentials', 'readCloudProfile', 'readShoot', 'applyShoot'];

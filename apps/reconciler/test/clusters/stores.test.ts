@@ -535,7 +535,7 @@ describe('what makes rows due', () => {
     const waitsFor = async (reason: string, dueIn: string, since = '2026-01-01T00:00:00.000Z') => {
       const { id } = await at.declare(acme, await at.addConnection(acme, `w-${randomUUID().slice(0, 8)}`));
       await at.pool.query(
-        `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text, 'since', $4::text), due_at = now() + $3::interval
+        `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text, 'since', $4::text), due_at = now() + $3::interval, failures = 3
        WHERE id = $1`,
         [id, reason, dueIn, since],
       );
@@ -561,7 +561,7 @@ describe('what makes rows due', () => {
 
       expect(woken.toSorted()).toEqual(waiting.toSorted());
       const { rows } = await at.pool.query(
-        'SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp()',
+        'SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp() AND failures = 0',
         [waiting],
       );
       expect(rows).toEqual([{ count: waiting.length }]);

@@ -25,6 +25,26 @@ async function tookLock(session: Awaited<ReturnType<typeof connectWhenUp>>): Pro
   return rows[0]?.taken === true;
 }
 
+/** @throws Error for a schema that was made before the first of these migrations, which would make everything once more */
+async function refuseOlderSchema(
+  session: Awaited<ReturnType<typeof connectWhenUp>>,
+  [first]: readonly { readonly path: string }[],
+): Promise<void> {
+  const { rows: tables } = await session.query<{ name: string | null }>(
+    `SELECT to_regclass('_prisma_migrations') AS name`,
+  );
+  if (first === undefined || tables[0]?.name === null) return;
+  const { rows } = await session.query<{ name: string }>(
+    `SELECT migration_name AS name FROM _prisma_migrations WHERE migration_name COLLATE "C" < $1 ORDER BY 1 LIMIT 1`,
+    [first.path],
+  );
+  if (rows[0] !== undefined) {
+    throw new Error(
+      `The database was made before the first release: it has the migration ${rows[0].name}. Use an empty one; in a checkout, \`npm run reset\` makes it.`,
+    );
+  }
+}
+
 /**
  * Applies all pending migrations. Maintains the table `_prisma_migrations` like `prisma migrate deploy`. Concurrent
  * calls are safe: one process migrates, the others wait and find nothing pending.
@@ -47,6 +67,7 @@ export async function applyMigrations({
     // Released with the connection. A statement that waits for it would have a snapshot, for whose end `CREATE INDEX
     // CONCURRENTLY` of the process that has the lock waits in turn.
     while (!(await tookLock(session))) await pause(LOCK_RETRY_MS);
+    await refuseOlderSchema(session, all.migrationDirectories);
     const { appliedMigrationNames } = await withSchemaEngine(databaseUrl, (engine) =>
       engine.applyMigrations({ migrationsList, filters: { externalTables: [], externalEnums: [] } }),
     );
