@@ -102,6 +102,15 @@ describe('the process', () => {
     expect(running.output()).toMatch(/^ {2}DEV_SIGN_IN .*\n {2}HOST /m);
   });
 
+  it('does not start without the kubeconfig of its garden, and then counts as no process', async () => {
+    await test.pool.query('DELETE FROM service_process');
+    running = await run({ ...environment(), GARDEN_KUBECONFIG: join(folder, 'missing.kubeconfig') });
+
+    expect(await running.exited).toEqual({ code: 1, signal: null });
+
+    expect((await test.pool.query('SELECT FROM service_process')).rowCount).toBe(0);
+  });
+
   it('serves requests, health, metrics and pages without a garden or a provider', async () => {
     const { url, metricsUrl } = await start();
 

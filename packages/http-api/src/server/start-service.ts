@@ -110,16 +110,18 @@ export async function startService<C extends ServiceConfig, E extends ApiError>(
     let listening: string | undefined;
     const listeningUrl = () => listening;
     const base = { log, metrics, report, pool, secondPool, connections, readiness, buckets, listeningUrl };
-    const { checks, buildApp, errors, closing } = makeParts(config, base);
-    const health = createHealth({ checks: { database: () => readiness.query('SELECT 1'), ...checks }, log });
-    const onClientError = clientErrorRenderer(errors);
-    const server = await serve({
-      app: buildApp(health),
-      health,
-      metrics,
-      log,
-      ...serverOptionsOf(config),
-      onClientError,
+    const start = async () => {
+      const { checks, buildApp, errors, closing } = makeParts(config, base);
+      const health = createHealth({ checks: { database: () => readiness.query('SELECT 1'), ...checks }, log });
+      const onClientError = clientErrorRenderer(errors);
+      const app = buildApp(health);
+      const server = await serve({ app, health, metrics, log, ...serverOptionsOf(config), onClientError });
+      return { server, closing };
+    };
+    // The attempts of a crash loop must not count as live processes, among which the request limits are divided.
+    const { server, closing } = await start().catch(async (error: unknown) => {
+      await processes.close();
+      throw error;
     });
     listening = server.url;
     onShutdown({ log, graceMs: config.DRAIN_DELAY_MS + config.SHUTDOWN_GRACE_MS + closeMarginMs }, [
