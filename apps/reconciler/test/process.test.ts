@@ -7,7 +7,7 @@ import { silentLog } from '@corral/service';
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
-import type { TestCluster } from './support/cluster-rows.js';
+import { clusterRows, type TestCluster } from './support/cluster-rows.js';
 import { records, type TestTeam } from './support/dns/dns-rows.js';
 import { type Reconciling, startReconciling, UPSTREAM_TOKEN, ZONE } from './support/dns/start-reconciling.js';
 import { type Clusters, PROJECT_TOKEN, startClusters } from './support/start-clusters.js';
@@ -55,7 +55,9 @@ describe('process', () => {
     const findRun = async (runId: string) =>
       (await at.pool.query('SELECT * FROM dns_sync_run WHERE id = $1', [runId])).rows[0];
 
-    it('syncs at its start, settles due writes, performs a requested run, and shuts down in order', async () => {
+    it('syncs at its start, settles due writes, performs a requested run, leaves clusters alone, and shuts down in order', async () => {
+      const clusters = clusterRows(at.pool);
+      const cluster = await clusters.declare(acme, await clusters.addConnection(acme));
       at.cloud.admin.putRrset(ZONE, 'www.acme', 'A', { records: records('192.0.2.1') });
       const reconciler = await startReconciler({ HOST: '127.0.0.1' });
       await waitFor('the first sync', async () => (await at.mirroredValues('www.acme')) !== null);
@@ -67,6 +69,7 @@ describe('process', () => {
       const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
       const queue = openQueue();
       const runId = randomUUID();
+      await queue.send('reconcile-cluster', { clusterId: cluster.id }, { jobId: cluster.id });
 
       await waitFor('the settlement', async () => (await at.getEntry(lost.entryId)).state === 'settled');
       await queue.send('zone-sync', { reason: 'request', runId });
@@ -78,6 +81,7 @@ describe('process', () => {
       expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
       expect(reconciler.output()).toContain(`"url":"${reconciler.metricsUrl.replace('/metrics', '')}"`);
       expect(reconciler.output()).toContain('no garden: clusters are left alone');
+      expect(await clusters.row(cluster.id)).toMatchObject({ lease_fence: 0, is_due: true });
       expect(reconciler.output()).not.toContain(UPSTREAM_TOKEN);
       await queue.close();
     });

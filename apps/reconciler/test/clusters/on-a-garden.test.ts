@@ -155,13 +155,21 @@ describe('clusters of several processes', () => {
     await leadershipStore(at.pool).giveUp(TASKS, 'silent');
   });
 
-  it('are carried out while a process that is silent has the watch', async () => {
+  it('are carried out by planned passes while a process that is silent has the watch', async () => {
     await leadershipStore(at.pool).hold(TASKS, 'silent', HOUR_MS);
-    const other = await start();
+    const other = await start({ intervals: { sweep: HOUR_MS } });
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
+      effect: { status: 503 },
+    });
     const cluster = await declareOne();
 
+    await other.wake(cluster.id);
+
+    // Nothing but the plan of the failed pass leads to another one.
+    await untilRow(at, cluster.id, ({ applied_generation }) => applied_generation === 1);
     await waitFor('its end', async () => {
-      // Planned passes see the progress of the garden.
+      // The next plan is for a quarter of a minute later.
       await at.pass(cluster.id, HOUR_MS);
       await other.wake(cluster.id);
       return (await at.operation(cluster.operationId)).state === 'succeeded';
@@ -182,10 +190,11 @@ describe('clusters of several processes', () => {
     const cluster = await declareOne();
     await first.wake(cluster.id);
     await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
-    const second = await start({ settings, intervals: { sweep: HOUR_MS } });
 
     await first.stop();
 
+    expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
+    const second = await start({ settings, intervals: { sweep: HOUR_MS } });
     await expectCreatedOnce([cluster]);
     expect(await metric(second, 'corral_reconcile_passes_total')).toBeGreaterThan(0);
   });

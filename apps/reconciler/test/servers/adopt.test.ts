@@ -87,14 +87,34 @@ describe('adoptions', () => {
         expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 0, userData: null });
       });
 
-      it('fails when the server differs from the acknowledged one', async () => {
+      it('requests again only when the first request can no longer arrive', async () => {
         const { id, serverId } = await at.acknowledge();
-        at.cloud.admin.changeServer(serverId, { serverType: 'cx52' });
+        at.breakRebuild(serverId, { status: 503 });
+        await at.passNow(id);
+        const asked = (await at.server(id))?.rebuild_asked_at;
+        at.cloud.admin.advanceClock(10_000);
+        await at.passNow(id);
+        expect(await at.server(id)).toMatchObject({ phase: 'Rebuilding', rebuild_asked_at: asked });
+        expect(at.atProvider(serverId).rebuilds).toBe(0);
 
-        expect(await at.untilIdle(id)).toMatchObject({
-          phase: 'Failed',
-          operation: { error: { code: 'server_changed' } },
-        });
+        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
+
+        expect(at.atProvider(serverId).rebuilds).toBe(1);
+        expect(await auditOf(id)).toEqual(['server.rebuild', 'server.rebuild']);
+      });
+
+      it.each<[string, (serverId: number) => unknown, string]>([
+        [
+          'differs from the acknowledged one',
+          (serverId) => at.cloud.admin.changeServer(serverId, { serverType: 'cx52' }),
+          'server_changed',
+        ],
+        ['no longer exists', (serverId) => at.cloud.admin.vanishServer(serverId), 'server_gone'],
+      ])('fails when the server %s', async (_what, happens, code) => {
+        const { id, serverId } = await at.acknowledge();
+        happens(serverId);
+
+        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Failed', operation: { error: { code } } });
         expect(at.atProvider(serverId).rebuilds).toBe(0);
       });
 

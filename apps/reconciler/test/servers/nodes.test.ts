@@ -102,6 +102,55 @@ describe('nodes', () => {
       expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
     });
 
+    it('waits while the cluster has no pool to take the configuration from', async () => {
+      cluster.shoot.hasWorkerPool = false;
+      const { id, serverId } = await adopted('poolless');
+      await claim(at, id, cluster.poolId);
+      await at.passNow(id);
+
+      expect(await at.server(id)).toMatchObject({
+        phase: 'Joining',
+        message: expect.stringContaining('no managed pool'),
+        rebuild_asked_at: null,
+      });
+      expect(at.atProvider(serverId).rebuilds).toBe(1);
+
+      cluster.shoot.hasWorkerPool = true;
+      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
+    });
+
+    it('fails when it is protected, and leaves when it is released', async () => {
+      const { id, serverId } = await adopted('protected');
+      at.cloud.admin.changeServer(serverId, { protection: { delete: true, rebuild: true } });
+      await claim(at, id, cluster.poolId);
+
+      expect(await at.untilIdle(id)).toMatchObject({
+        phase: 'Failed',
+        message: expect.stringContaining('(server_protected)'),
+        due_at: null,
+        operation: { state: 'succeeded' },
+      });
+
+      at.cloud.admin.changeServer(serverId, { protection: { delete: false, rebuild: false } });
+      await claim(at, id, null);
+      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null, member_of_id: null });
+    });
+
+    it('finishes its rebuild before it leaves when it is released while joining', async () => {
+      const { id, serverId } = await adopted('regretted');
+      await claim(at, id, cluster.poolId);
+      await at.passNow(id);
+      await claim(at, id, null);
+      await at.passNow(id);
+      expect(await at.server(id)).toMatchObject({ phase: 'Joining' });
+      expect(at.atProvider(serverId).rebuilds).toBe(2);
+
+      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', generation: 3, member_of_id: null });
+
+      expect(at.atProvider(serverId).rebuilds).toBe(3);
+      expect(at.shoots.nodesNamed('regretted')).toEqual([]);
+    });
+
     it('fails when its node does not register, and leaves when it is released', async () => {
       const { id, serverId } = await adopted('late');
       await claim(at, id, cluster.poolId);

@@ -124,11 +124,23 @@ export async function openClusterRows(): Promise<ClusterRows> {
     onIdleError: () => undefined,
   });
   const prisma = connectPrisma(pool, patientTransactions);
-  const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);
   return {
     url: database.url,
-    pool,
     prisma,
+    ...clusterRows(pool),
+    async close() {
+      await prisma.$disconnect();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+/** The same in a database that the caller has. */
+export function clusterRows(pool: Pool): Omit<ClusterRows, 'url' | 'prisma' | 'close'> {
+  const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);
+  return {
+    pool,
     async addTeam(slug = `t-${randomBytes(4).toString('hex')}`) {
       const { id } = await one<{ id: TeamId }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       return { id, slug };
@@ -200,11 +212,6 @@ export async function openClusterRows(): Promise<ClusterRows> {
                             lease_until = lease_until - make_interval(secs => $2::float8 / 1000) WHERE id = $1`,
         [clusterId, ms],
       );
-    },
-    async close() {
-      await prisma.$disconnect();
-      await pool.end();
-      await database.drop();
     },
   };
 }
