@@ -70,6 +70,17 @@ describe('a DNS token', () => {
     expect(open.lookUps()).toBe(1);
   });
 
+  it('issued after it was refused is accepted', async () => {
+    await start('late');
+    const { token, id } = await issue();
+    await sql(`UPDATE dns_token SET revoked_at = now() WHERE id = '${id}'`);
+    expect(await open.verifier.verify(token)).toBeNull();
+
+    await sql(`UPDATE dns_token SET revoked_at = NULL WHERE id = '${id}'`);
+
+    expect(await open.verifier.verify(token)).not.toBeNull();
+  });
+
   it('ends at its expiry, cached or not', async () => {
     let now = 0;
     await start('expiring', { now: () => now });
@@ -105,15 +116,29 @@ describe('a change of a cached token', () => {
     ['its revocation by another process', 'UPDATE dns_token SET revoked_at = now()'],
     ['its expiry being moved to the past', `UPDATE dns_token SET expires_at = now() - interval '1 s'`],
     ['its deletion', 'DELETE FROM dns_token'],
-  ])('takes effect as soon as Postgres notifies it: %s', async (_what, statement) => {
+  ])('takes effect as soon as Postgres notifies it, and drops no other token: %s', async (_what, statement) => {
     await start(`change-${statement.length}`);
-    const { token, id } = await issue();
+    const [{ token, id }, other] = [await issue(), await issue()];
     expect(await open.verifier.verify(token)).not.toBeNull();
+    await open.verifier.verify(other.token);
 
     await sql(`${statement} WHERE id = '${id}'`);
 
     await waitFor('the token to be refused', async () => (await open.verifier.verify(token)) === null);
     expect(open.verifier.recall(hashDnsToken(token).toString('hex'))).toBeNull();
+    const before = open.lookUps();
+    await open.verifier.verify(other.token);
+    expect(open.lookUps()).toBe(before);
+  });
+
+  it('of its scopes is applied', async () => {
+    await start('scopes');
+    const { token, id } = await issue();
+    await open.verifier.verify(token);
+
+    await sql(`UPDATE dns_token SET scopes = '{other}' WHERE id = '${id}'`);
+
+    await waitFor('the new scopes', async () => (await open.verifier.verify(token))?.scopes.includes('other'));
   });
 });
 

@@ -157,15 +157,16 @@ describe('the request counts of a team', () => {
     expect(await lastHour(team)).toBe(60);
   });
 
-  it('are written even when another team was deleted', async () => {
-    const counter = requestCounter(database.pool, fail);
-    noteTimes(counter, team, 3);
+  it('are written in one statement, even when another team was deleted', async () => {
+    const { counter, errors, statements } = start();
+    noteTimes(counter, team, 1_000);
     noteTimes(counter, other, 4);
     await database.prisma.team.delete({ where: { id: other.id } });
 
     await counter.close();
 
-    expect([await lastHour(team), await lastHour(other)]).toEqual([3, 0]);
+    expect([statements(), errors]).toEqual([1, []]);
+    expect([await lastHour(team), await lastHour(other)]).toEqual([1_000, 0]);
   });
 });
 
@@ -193,6 +194,36 @@ describe('last used', () => {
   beforeEach(() => database.pool.query('UPDATE dns_token SET last_used_at = NULL'));
 
   describe('the last use of tokens', () => {
+    it('is written in one statement, whatever the traffic', async () => {
+      let statements = 0;
+      const query = (text: string, values: unknown[]) => {
+        statements += 1;
+        return database.pool.query(text, values);
+      };
+      const recorder = lastUsedRecorder({ query } as unknown as Pool, fail);
+
+      for (let use = 0; use < 1_000; use += 1) recorder.note(ids[use % 2] as string);
+      await recorder.close();
+
+      expect(statements).toBe(1);
+      expect([await lastUse(0), await lastUse(1), await lastUse(2)]).toEqual([
+        expect.any(Date),
+        expect.any(Date),
+        null,
+      ]);
+    });
+
+    it('reports an error when it cannot be written', async () => {
+      const errors: Error[] = [];
+      const away = { query: () => Promise.reject(new Error('away')) } as unknown as Pool;
+      const recorder = lastUsedRecorder(away, (error) => errors.push(error));
+
+      recorder.note(ids[2] as string);
+      await recorder.close();
+
+      expect(errors.map(String)).toEqual(['Error: away']);
+    });
+
     it('never moves backwards', async () => {
       const ahead = new Date(Date.now() + 60_000);
       await database.pool.query('UPDATE dns_token SET last_used_at = $2 WHERE id = $1', [ids[1], ahead]);

@@ -194,10 +194,11 @@ describe('a read', () => {
     expect(garden.requests).toHaveLength(3);
   });
 
-  it.each(halfAnswer)('answered by %s is unusable', async (_what, fault) => {
+  it.each(halfAnswer)('answered by %s is unusable, of one Shoot and of a list', async (_what, fault) => {
     const { client } = await connectTo(fault);
 
     await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
+    await expect(client.listShoots({ labelSelector: 'a' })).rejects.toMatchObject({ kind: 'unusable' });
   });
 
   it('takes no longer with its retries than one call may take', async () => {
