@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -156,17 +156,23 @@ describe('actions', () => {
       });
     });
 
-    it('ends in error and has no effect when a fault requires it', async () => {
+    it.each([
+      ['after its time', {}, 60_000],
+      ['at the time that the fault states', { afterMs: 120_000 }, 120_000],
+    ])('ends in error and has no effect when a fault requires it, %s', async (_when, late, ms) => {
       cloud = await startTestCloud();
-      cloud.admin.addFaults({ effect: { actionError: { code: 'unknown_error', message: 'sorry' } } });
+      const actionError = { code: 'unknown_error', message: 'sorry' };
+      cloud.admin.addFaults({ effect: { actionError: { ...actionError, ...late } } });
 
-      const action = await add('192.0.2.1');
-      cloud.admin.advanceClock(60_000);
+      const { id } = await add('192.0.2.1');
+      const shownAction = async () => (await cloud.call('GET', `/actions/${id}`)).body.action;
+      cloud.admin.advanceClock(ms - 30_000);
+      expect(await shownAction()).toMatchObject({ status: 'running', error: null });
+      cloud.admin.advanceClock(30_000);
 
-      const { body } = await cloud.call('GET', `/actions/${action.id}`);
-      expect(body.action).toMatchObject({ status: 'error', error: { code: 'unknown_error', message: 'sorry' } });
+      expect(await shownAction()).toMatchObject({ status: 'error', error: actionError });
       expect(await shown()).toBe(0);
-      expect(cloud.admin.writes()).toMatchObject([{ actionId: action.id, actionError: { code: 'unknown_error' } }]);
+      expect(cloud.admin.writes()).toMatchObject([{ actionId: id, actionError }]);
     });
   });
 });
@@ -465,8 +471,15 @@ describe('restart', () => {
   const create = (cloud: TestCloud, name: string) =>
     cloud.call('POST', '/zones/7001/rrsets', { name, type: 'A', records: records('192.0.2.1') });
 
+  /** What the journal keeps, without the values. */
+  const keysIn = (path: string): string[] =>
+    readFileSync(path, 'utf8')
+      .trim()
+      .split('\n')
+      .flatMap((line) => JSON.parse(line).map(([key]: [string]) => key));
+
   describe('a restart', () => {
-    it('keeps rrsets, actions and zones', async () => {
+    it('keeps rrsets, actions and zones, and one line for each', async () => {
       const read = async (cloud: TestCloud) => ({
         zones: cloud.admin.zones(),
         list: (await cloud.call('GET', '/zones/7001/rrsets')).body,
@@ -480,21 +493,36 @@ describe('restart', () => {
         return read(cloud);
       });
 
+      const written = keysIn(journal());
+
       const after = [await run(read), await run(read)];
 
       expect(after).toEqual([before, before]);
+      const kept = keysIn(journal());
+      expect(written.length).toBeGreaterThan(kept.length);
+      expect(kept.sort()).toEqual([...new Set(written)].filter((key) => !key.endsWith(' b/A')).sort());
     });
 
-    it('drops a truncated last line', async () => {
-      await run((cloud) => create(cloud, 'a'));
+    it('does not know what was written after the end, when another process may own the file', async () => {
+      const ended = await run((cloud) => cloud);
+      const before = readFileSync(journal(), 'utf8');
+
+      ended.admin.putRrset('demo.test', 'late', 'A', { records: records('192.0.2.1') });
+
+      expect(readFileSync(journal(), 'utf8')).toBe(before);
+    });
+
+    it('drops a truncated last line, and never reuses an action id', async () => {
+      const first = await run((cloud) => create(cloud, 'a'));
       appendFileSync(journal(), '[["set 7001 c/A",{"na');
 
-      const names = await run(async (cloud) => {
-        await create(cloud, 'b');
-        return cloud.admin.zones()[0]?.rrsets.map(({ name }) => name);
-      });
+      const [second, names] = await run(async (cloud) => [
+        await create(cloud, 'b'),
+        cloud.admin.zones()[0]?.rrsets.map(({ name }) => name),
+      ]);
 
       expect(names).toEqual(['@', '@', 'a', 'b']);
+      expect([first.body.action.id, second.body.action.id]).toEqual([880001, 880002]);
     });
 
     it('refuses a journal with damage elsewhere, and says what to do', async () => {
