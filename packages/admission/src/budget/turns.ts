@@ -55,7 +55,7 @@ export type Answer =
 /**
  * Answers all that wait at a process: each has its turn now, waits, or is refused because its turn would come too late.
  * Flows that wait, at whatever process, have one call each in a round, however many requests each has. A request behind an earlier one
- * of its key is not counted, and has its turn in a later exchange.
+ * of its key is not counted until that one has its answer. It may then have its turn in the same exchange.
  */
 export function ask(
   before: BudgetState,
