@@ -1,8 +1,9 @@
-import type { TeamEventKind } from '@corral/contracts';
-import { describe, expect, it } from '@jest/globals';
+import { asUserId, type TeamEventKind } from '@corral/contracts';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { type RenderedEvent, renderEvents, teamFeed, withoutOutdated } from './feed.js';
 import { comparePositions, type EventPosition, type EventRecord, parsePosition, renderPosition } from './store.js';
+import { openStream } from './streams.js';
 
 describe('an event position', () => {
   const number = fc.bigInt({ min: 0n, max: 10n ** 18n - 1n });
@@ -89,25 +90,39 @@ const numberOf = ({ position }: RenderedEvent): number => Number(position.xid);
 async function givenFeed({ began = 0 } = {}) {
   const log: RenderedEvent[] = [];
   const reads: number[] = [];
+  const asked: number[] = [];
+  const errors: unknown[] = [];
+  let failures = 0;
   let end = began;
   const feed = teamFeed({
     async read(after) {
       if (after === null) return { events: [], until: at(began), isFull: false, isHeld: false };
       reads.push(Number(after.xid));
+      failures -= 1;
+      if (failures >= 0) throw new Error('The database is away');
       const behind = log.filter(({ position }) => comparePositions(position, after) > 0);
       const events = behind.slice(0, 2);
       const isFull = events.length === 2;
       return { events, until: isFull ? (events[1] as RenderedEvent).position : at(end), isFull, isHeld: false };
     },
-    onError: (error) => {
-      throw error;
+    async areKept({ xid }) {
+      asked.push(Number(xid));
+      return false;
     },
+    onError: (error) => errors.push(error),
     onHeld: () => undefined,
   });
   await feed.start();
   return {
     feed,
     reads,
+    /** Positions that were looked up. */
+    asked,
+    errors,
+    /** The next reads fail. */
+    fail(times: number) {
+      failures = times;
+    },
     /** Adds events and lets the feed read them. */
     async append(events: readonly RenderedEvent[], until = Number(events.at(-1)?.position.xid)) {
       log.push(...events);
@@ -127,6 +142,7 @@ describe('a feed', () => {
         end += 1;
         return { events: [], until: at(end), isFull: false, isHeld: false };
       },
+      areKept: async () => false,
       onError: () => undefined,
       onHeld: () => undefined,
     });
@@ -156,5 +172,154 @@ describe('a feed', () => {
     expect(reads).toEqual([]);
     expect((await feed.after(at(1))).events.map(numberOf)).toEqual([2, 3]);
     expect(reads).toEqual([1]);
+  });
+
+  it('reads older events once for all streams that resume at the same position together', async () => {
+    const { feed, append, reads } = await givenFeed({ began: 5 });
+    await append(events(1, 7));
+    reads.splice(0);
+
+    const pages = await Promise.all([0, 0, 2, 0].map((xid) => feed.after(at(xid))));
+
+    expect(pages.map((page) => page.events.map(numberOf))).toEqual([
+      [1, 2],
+      [1, 2],
+      [3, 4],
+      [1, 2],
+    ]);
+    expect(reads).toEqual([0, 2]);
+    await feed.after(at(0));
+    expect(reads).toEqual([0, 2, 0]);
+  });
+
+  it('lets streams resume at every position that is in memory, and looks up others once for all that ask together', async () => {
+    const { feed, append, asked } = await givenFeed({ began: 5 });
+    await append(events(6, 8), 9);
+
+    expect(await Promise.all([5, 6, 8, 9].map((xid) => feed.canResume(at(xid))))).toEqual([true, true, true, true]);
+    expect(asked).toEqual([]);
+
+    expect(await Promise.all([4, 4, 10].map((xid) => feed.canResume(at(xid))))).toEqual([false, false, false]);
+    expect(await feed.canResume({ ...at(7), id: 3n })).toBe(false);
+    expect(asked).toEqual([4, 10, 7]);
+  });
+});
+
+describe('a stream', () => {
+  beforeEach(() => {
+    jest.useFakeTimers({ doNotFake: ['setImmediate', 'nextTick', 'queueMicrotask'] });
+  });
+  afterEach(() => {
+    jest.useRealTimers();
+  });
+
+  /** A stream from the beginning over a connection that accepts `room` writes before backpressure. */
+  async function given({ began = 0, room = Number.POSITIVE_INFINITY } = {}) {
+    const written: string[] = [];
+    let left = room;
+    let drained = Promise.withResolvers<void>();
+    const of = await givenFeed({ began });
+    const sink = {
+      write(bytes: Buffer) {
+        written.push(bytes.toString());
+        left -= 1;
+        return left > 0;
+      },
+      isFull: () => left <= 0,
+      drained: () => drained.promise,
+      end: (bytes: Buffer) => void written.push(bytes.toString()),
+    };
+    return {
+      ...of,
+      written,
+      open: () => openStream(of.feed, sink, at(0), { userId: asUserId('m'), role: 'member' }),
+      takeMore() {
+        left = Number.POSITIVE_INFINITY;
+        drained.resolve();
+        drained = Promise.withResolvers();
+      },
+    };
+  }
+  /** Resolves when streams wait for news, a timer or their connection. */
+  const allSettled = async () => {
+    for (let round = 0; round < 20; round += 1) await settled();
+  };
+  const statesPosition = expect.stringMatching(/^: heartbeat\nid: [\w-]+\n\n$/);
+
+  it('that starts far back reads pages, then continues with events in memory', async () => {
+    const { append, open, reads, written } = await given({ began: 5 });
+    await append(events(1, 7));
+    reads.splice(0);
+
+    const stream = open();
+    await allSettled();
+
+    expect(written.join('')).toBe('<1><2><3><4><5><6><7>');
+    expect(reads).toEqual([0, 2, 4]);
+    stream.stop();
+  });
+
+  it('advances its position with a heartbeat, but not past unsent events', async () => {
+    const { append, open, takeMore, written } = await given({ room: 1 });
+    const stream = open();
+    await append(events(1, 3), 9);
+    takeMore();
+    stream.heartbeat();
+    expect(written).toEqual(['<1>', ': heartbeat\n\n']);
+
+    await allSettled();
+    stream.heartbeat();
+    stream.heartbeat();
+
+    expect(written.slice(2)).toEqual(['<2>', '<3>', statesPosition, ': heartbeat\n\n']);
+    stream.stop();
+  });
+
+  it('ends with a reason when the connection accepts nothing for a whole heartbeat', async () => {
+    const { append, open, written } = await given({ room: 1 });
+    const stream = open();
+    await append(events(1, 3));
+    stream.heartbeat();
+    expect(written).toEqual(['<1>']);
+
+    stream.heartbeat();
+    stream.heartbeat();
+
+    expect(written).toEqual(['<1>', expect.stringMatching(/^event: end\ndata: {"reason":"slow"/)]);
+  });
+
+  it('whose older events cannot be read reports each failure, and tries again after half a second', async () => {
+    const { append, errors, fail, open, reads, written } = await given({ began: 5 });
+    await append(events(1, 6));
+    reads.splice(0);
+    fail(2);
+    const stream = open();
+
+    await allSettled();
+    expect([reads, errors.length]).toEqual([[0], 1]);
+    jest.advanceTimersByTime(499);
+    await allSettled();
+    expect(reads).toEqual([0]);
+    jest.advanceTimersByTime(1);
+    await allSettled();
+    expect([reads, errors.length, written]).toEqual([[0, 0], 2, []]);
+    jest.advanceTimersByTime(500);
+    await allSettled();
+
+    expect(written.join('')).toBe('<1><2><3><4><5><6>');
+    stream.stop();
+  });
+
+  it('that ends while it waits to read again leaves no timer', async () => {
+    const { append, fail, open } = await given({ began: 5 });
+    await append(events(1, 6));
+    fail(1);
+    const stream = open();
+    await allSettled();
+    expect(jest.getTimerCount()).toBe(1);
+
+    stream.stop();
+
+    expect(jest.getTimerCount()).toBe(0);
   });
 });

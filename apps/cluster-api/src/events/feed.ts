@@ -88,6 +88,8 @@ function renderEvent(record: EventRecord, resource: TeamEvent['resource']): Rend
 export interface FeedSource {
   /** Reads and renders events after the position. For null there are no events, and `until` is the current end. */
   read(after: EventPosition | null): Promise<EventPage<RenderedEvent>>;
+  /** Whether all events after the position are still stored. */
+  areKept(position: EventPosition): Promise<boolean>;
   /** Called for each failed read. */
   onError(error: unknown): void;
   /** Called once when events have waited for at least 10 s for a transaction to end. */
@@ -102,7 +104,7 @@ const HELD_MS_MIN = 20;
 const HELD_MS_MAX = 1_000;
 const HELD_REPORT_MS = 10_000;
 /** Delay in ms after a failed read. */
-const RETRY_MS = 500;
+export const RETRY_MS = 500;
 
 /** Decides when to read again while events wait for a transaction, whose end sends no notification. */
 function heldClock(onHeld: (forMs: number) => void) {
@@ -129,10 +131,21 @@ function heldClock(onHeld: (forMs: number) => void) {
   };
 }
 
+/** Shares a running read among all that ask for the same position: after the end of a replica, many clients resume at few. */
+function sharedRead<T>(read: (position: EventPosition) => Promise<T>): (position: EventPosition) => Promise<T> {
+  const running = new Map<string, Promise<T>>();
+  return (position) => {
+    const key = renderPosition(position);
+    const reading = running.get(key) ?? read(position).finally(() => running.delete(key));
+    running.set(key, reading);
+    return reading;
+  };
+}
+
 export type TeamFeed = ReturnType<typeof teamFeed>;
 
 /** The events of one team in this process, read and rendered once for all its streams. The last ones stay in memory. */
-export function teamFeed({ read, onError, onHeld }: FeedSource) {
+export function teamFeed({ read, areKept, onError, onHeld }: FeedSource) {
   let recent: RenderedEvent[] = [];
   /** All events between these two positions are in `recent`. */
   let from: EventPosition | null = null;
@@ -199,6 +212,21 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
     return page.until;
   };
 
+  /** Whether all events after the position are in memory. Clients can hold positions that a restored database has never had. */
+  const covers = (position: EventPosition): boolean => {
+    if (from === null || until === null) return false;
+    if (comparePositions(position, from) < 0 || comparePositions(position, until) > 0) return false;
+    const known = [from, ...recent.map((event) => event.position)];
+    return position.id === 0n || known.some((each) => comparePositions(each, position) === 0);
+  };
+  const areStored = sharedRead(areKept);
+  const readOlder = sharedRead((position) =>
+    read(position).catch((error: unknown) => {
+      onError(error);
+      throw error;
+    }),
+  );
+
   return {
     /** Begins at the current end. @returns the end of the known events @throws the error of the read */
     start(): Promise<EventPosition> {
@@ -219,9 +247,12 @@ export function teamFeed({ read, onError, onHeld }: FeedSource) {
     /** Whether events wait for a transaction to end. */
     isHeld: held.isHeld,
 
-    /** The known events after a position; a page of older ones where they are no longer in memory. */
+    /** Whether a stream can continue after a position without a gap. @throws the error of the read */
+    canResume: async (position: EventPosition): Promise<boolean> => covers(position) || areStored(position),
+
+    /** The known events after a position; a page of older ones where they are no longer in memory. @throws the error of the read */
     async after(position: EventPosition): Promise<Pick<EventPage<RenderedEvent>, 'events' | 'until'>> {
-      if (until === null || from === null || comparePositions(position, from) < 0) return read(position);
+      if (until === null || from === null || comparePositions(position, from) < 0) return readOlder(position);
       return { events: recent.filter((event) => comparePositions(event.position, position) > 0), until };
     },
 

@@ -59,12 +59,12 @@ export function eventRoutes({ config, prisma, sessions, eventNotifications, heal
           );
           return { ...page, events };
         }),
+      areKept: (position) => reads(() => areEventsKept(prisma, team.id, position)),
       onError: (error) => log.warn('events not read', { team: team.slug, error }),
       onHeld: (forMs) => log.warn('events wait for a transaction that does not end', { team: team.slug, forMs }),
     });
   const streams = eventStreams({
     startFeed,
-    areKept: (team, position) => reads(() => areEventsKept(prisma, team.id, position)),
     findTeamsWithEvents: (ends) => reads(() => findTeamsWithEvents(prisma, ends)),
     findSession: (secret) => sessions.find(secret),
     heartbeatMs,

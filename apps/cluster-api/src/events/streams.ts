@@ -10,7 +10,7 @@ import {
 } from '@corral/contracts';
 import pLimit from 'p-limit';
 import { Problem } from '../problem.js';
-import { type RenderedEvent, renderBlock, type TeamFeed } from './feed.js';
+import { RETRY_MS, type RenderedEvent, renderBlock, type TeamFeed } from './feed.js';
 import { comparePositions, type EventPosition, type EventTeam, renderPosition, type TeamEnd } from './store.js';
 
 /** The user of a stream, with the current role. */
@@ -67,6 +67,14 @@ export function openStream(feed: TeamFeed, sink: StreamSink, from: EventPosition
       goOn = resolve;
       void awaited.then(() => resolve());
     });
+  const pause = (): Promise<void> =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, RETRY_MS);
+      goOn = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
   const send = async (event: RenderedEvent): Promise<void> => {
     position = event.position;
     if (!mayRead(event, viewer)) return;
@@ -89,14 +97,8 @@ export function openStream(feed: TeamFeed, sink: StreamSink, from: EventPosition
     isIdle = false;
   };
   const run = async (): Promise<void> => {
-    while (!isOver) {
-      const news = feed.news();
-      // Older events could not be read: the feed reports it and says when the database answers again.
-      await sendNext().catch(() => {
-        feed.wake();
-        return isOver ? undefined : untilOver(news);
-      });
-    }
+    // Older events could not be read: the feed has reported it.
+    while (!isOver) await sendNext().catch(() => (isOver ? undefined : pause()));
   };
   const stop = (): void => {
     isOver = true;
@@ -141,8 +143,6 @@ export function openStream(feed: TeamFeed, sink: StreamSink, from: EventPosition
 export interface StreamsOptions {
   /** @param membersChanged members of the team have changed: resolves when viewers have their current roles */
   readonly startFeed: (team: EventTeam, membersChanged: () => Promise<void>) => TeamFeed;
-  /** Whether all events after a position are still stored. */
-  readonly areKept: (team: EventTeam, position: EventPosition) => Promise<boolean>;
   /** Finds the teams that have events after their end: some events have no notification, and notifications can be lost. */
   readonly findTeamsWithEvents: (ends: readonly TeamEnd[]) => Promise<readonly TeamId[]>;
   /** @returns null for a session that has ended */
@@ -251,7 +251,7 @@ export function eventStreams(options: StreamsOptions) {
       const feed = enter(team);
       try {
         const end = await feed.start();
-        const isResumed = after !== null && (await options.areKept(team, after));
+        const isResumed = after !== null && (await feed.canResume(after));
         refuseWhileEnding(options.ending);
         const from = isResumed ? after : end;
         const sink = open();
