@@ -160,14 +160,13 @@ interface Reader extends Follower {
 
 /** Interval in ms. Limits the delay of record set events, which are written without notification. */
 const POLL_MS = 1_000;
-/** Concurrent look-ups of sessions. */
+/** Concurrent look-ups of sessions per check. */
 const LOOK_UPS_AT_ONCE = 4;
 
 /** All open streams of this process. */
 export function eventStreams(options: StreamsOptions) {
   const feeds = new Map<TeamId, { readonly feed: TeamFeed; users: number }>();
   const readers = new Set<Reader>();
-  const lookUps = pLimit(LOOK_UPS_AT_ONCE);
   let timers: readonly NodeJS.Timeout[] = [];
 
   /** Gives the viewers of a session their current roles, and ends the streams that they may no longer follow. */
@@ -183,6 +182,8 @@ export function eventStreams(options: StreamsOptions) {
     }
   };
   const check = async (those: readonly Reader[]): Promise<void> => {
+    // Not shared: a change of members does not wait for the check of all streams.
+    const lookUps = pLimit(LOOK_UPS_AT_ONCE);
     const bySecret = Map.groupBy(those, ({ secret }) => secret);
     await Promise.all([...bySecret].map(([secret, of]) => lookUps(() => checkSession(secret, of))));
   };
