@@ -29,11 +29,14 @@ import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { type AdoptedServerRecord, serverNameOf } from './view.js';
 
-export const shownOfServer = {
+/** Without the connection. Prisma reads two relations at once, which a transaction's only database connection cannot. */
+const shownInChange = {
   ...prismaSelect({ ...serverColumns.spec, ...serverColumns.state, ...serverColumns.shown }),
-  connection: { select: { ref: true } },
   nodePool: { select: { name: true, cluster: { select: { name: true } } } },
 } as const;
+
+/** Not for transactions. */
+export const shownOfServer = { ...shownInChange, connection: { select: { ref: true } } } as const;
 
 /* Adopted servers of a team. Every change is written together with its operation and audit entry. */
 
@@ -104,6 +107,7 @@ export interface ServerChange {
   readonly tx: Transaction;
   readonly caller: Caller;
   readonly connectionId: ConnectionId;
+  readonly connectionRef: string;
   readonly now: Date;
 }
 
@@ -125,7 +129,7 @@ export async function changeServers<T>(
       await keepConnection(tx, teamId, connectionId);
       const connection = await tx.connection.findUnique({ where: { id: connectionId, teamId } });
       if (connection === null) throw notFound();
-      return work({ tx, caller, connectionId, now });
+      return work({ tx, caller, connectionId, connectionRef: connection.ref, now });
     });
   } catch (error) {
     // The team's changes are locked, so only another team can have taken the id.
@@ -134,14 +138,12 @@ export async function changeServers<T>(
 }
 
 /** Finds a server and locks it. */
-export async function lockServerOf(
-  { tx, caller, connectionId }: ServerChange,
-  serverId: number,
-): Promise<AdoptedServerRecord | null> {
+export async function lockServerOf(change: ServerChange, serverId: number): Promise<AdoptedServerRecord | null> {
+  const { tx, caller, connectionId } = change;
   const teamId = caller.team.id;
   await lockServer(tx, teamId, serverId);
-  const row = await tx.adoptedServer.findFirst({ where: { teamId, connectionId, serverId }, select: shownOfServer });
-  return row && serverRecordOf(row);
+  const row = await tx.adoptedServer.findFirst({ where: { teamId, connectionId, serverId }, select: shownInChange });
+  return row && recordInChange(change, row);
 }
 
 /** The number of the team's servers over all connections, and the team's own quota if it has one. */
@@ -170,7 +172,7 @@ export async function insertServer(
   const { tx, caller, connectionId, now } = change;
   const ids = { teamId: caller.team.id, connectionId, serverId, operationId };
   const data = { ...ids, ...spec, name, createdAt: now, ...acknowledged(change) };
-  const server = serverRecordOf(await tx.adoptedServer.create({ data, select: shownOfServer }));
+  const server = recordInChange(change, await tx.adoptedServer.create({ data, select: shownInChange }));
   await begin(change, { server, operationId, kind: 'server.adopt' });
   return server;
 }
@@ -202,9 +204,9 @@ export async function restartServer(
       // The team permits a rebuild, whatever happened before.
       unreadHoldId: null,
     },
-    select: shownOfServer,
+    select: shownInChange,
   });
-  const server = serverRecordOf(row);
+  const server = recordInChange(change, row);
   await begin(change, { server, operationId, kind: 'server.adopt' });
   return server;
 }
@@ -227,9 +229,9 @@ export async function detachServer(
       updatedAt: now,
       dueAt: now,
     },
-    select: shownOfServer,
+    select: shownInChange,
   });
-  const server = serverRecordOf(row);
+  const server = recordInChange(change, row);
   await begin(change, { server, operationId, kind: 'server.deregister', supersedes: true });
   return server;
 }
@@ -262,6 +264,9 @@ interface Row extends ServerSpecRow, ServerStateRow, ServerShownRow {
   readonly connection: { readonly ref: string };
   readonly nodePool: { readonly name: string; readonly cluster: { readonly name: string } } | null;
 }
+
+const recordInChange = ({ connectionRef: ref }: ServerChange, row: Omit<Row, 'connection'>): AdoptedServerRecord =>
+  serverRecordOf({ ...row, connection: { ref } });
 
 export function serverRecordOf(row: Row): AdoptedServerRecord {
   const { nodeName, ...state } = serverStateOf(row);
