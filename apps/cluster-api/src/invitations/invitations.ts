@@ -7,7 +7,7 @@ import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
 import { found, notFound } from '../problem.js';
 import { requireAdmin } from '../teams/rules.js';
-import { insertMember, listMembers, readTeam, type TeamRecord, writeRole } from '../teams/store.js';
+import { insertMember, listMembers, type MemberRecord, readTeamNames, writeRole } from '../teams/store.js';
 import {
   checkInvitedTeam,
   checkRenewal,
@@ -52,17 +52,18 @@ interface AdminChange {
   readonly tx: Transaction;
   readonly caller: PersonCaller;
   readonly now: Date;
+  readonly members: readonly MemberRecord[];
 }
 
 const changeAsAdmin = <T>(
   changeTeam: ChangeTeam,
   caller: PersonCaller,
-  work: (change: AdminChange, team: TeamRecord) => Promise<T>,
+  work: (change: AdminChange, team: TeamNames) => Promise<T>,
 ): Promise<T> =>
   changeTeam(caller, async (tx, now) => {
-    const team = await readTeam(tx, caller.team.id, now);
-    requireAdmin(team.members, caller.userId);
-    return work({ tx, caller, now }, team);
+    const members = await listMembers(tx, caller.team.id);
+    requireAdmin(members, caller.userId);
+    return work({ tx, caller, now, members }, await readTeamNames(tx, caller.team.id));
   });
 
 /** @throws Problem `already_member`, `quota_exceeded`, `rate_limit_exceeded`, `validation_failed` */
@@ -75,13 +76,13 @@ export const invite = (
   changeAsAdmin(changeTeam, caller, async (change, team) => {
     checkInvitedTeam(wish.team, team.number);
     const email = normalEmail(wish.email);
-    const { tx, now } = change;
+    const { tx, now, members } = change;
     const present = await findInvitation(tx, team.id, { email });
     const newId = randomUUID();
     const keyOf = present !== null && present.acceptedAt === null && present.revokedAt === null ? present.id : newId;
     const madeBefore = await registerKey(tx, caller, request, keyOf);
     if (madeBefore !== null) return { team, invitation: found(await findInvitation(tx, team.id, { id: madeBefore })) };
-    const isMember = team.members.some((member) => member.email === email);
+    const isMember = members.some((member) => member.email === email);
     const { kind } = decideInvitation(present, isMember, email, await contextOf(change));
     if (present !== null && kind === 'renew') return { team, invitation: await renewed(change, present.id, wish.role) };
     if (present !== null) await deleteInvitation(tx, team.id, present.id);
@@ -152,9 +153,10 @@ export async function acceptInvitation(
   person: Person,
   id: string,
 ): Promise<ReceivedInvitation> {
-  const { team } = found(await findReceived(prisma, person.email, id));
+  const received = found(await findReceived(prisma, person.email, id));
   const { userId } = person;
-  return changeTeam({ team, scope: person.scope }, async (tx, now) => {
+  return changeTeam({ team: received.team, scope: person.scope }, async (tx, now) => {
+    const team = await readTeamNames(tx, received.team.id);
     const invitation = found(await findInvitation(tx, team.id, { id }));
     const present = (await listMembers(tx, team.id)).find((member) => member.userId === userId);
     const decision = decideAcceptance(invitation, present?.role ?? null, now);

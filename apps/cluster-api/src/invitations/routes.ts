@@ -7,7 +7,7 @@ import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js'
 import { bodyOf, idempotencyKeyOf, parsePaging } from '../http/request.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
 import { found } from '../problem.js';
-import { readTeam } from '../teams/store.js';
+import { readTeamNames } from '../teams/store.js';
 import {
   acceptInvitation,
   invite,
@@ -36,7 +36,7 @@ export function invitationRoutes({ prisma, changeTeam, queue }: InvitationServic
     async listInvitations(req, res) {
       const { limit, after } = parsePaging(req, 2);
       const { team } = personCallerOf(res);
-      const { number } = await readTeam(prisma, team.id);
+      const { number } = await readTeamNames(prisma, team.id);
       const page = { limit: limit + 1, after: after && positionOf(after) };
       const { items, next } = pageOf(await listInvitations(prisma, team.id, page), limit, cursorAt);
       res.json({ items: items.map((invitation) => sentInvitationBody({ number }, invitation)), next });

@@ -1,14 +1,8 @@
 import { displayNameOf, type FormerMemberDnsToken } from '@corral/auth';
-import { prismaSelect, type TeamNames, type TeamNamesRow, teamColumns, teamNamesOf } from '@corral/cluster-data';
+import { prismaSelect, type TeamNames, teamColumns, teamNamesOf } from '@corral/cluster-data';
 import { asUserId, type Role, type Subscription, type TeamId, type UserId } from '@corral/contracts';
 import type { Transaction } from '../changes/team-changes.js';
-import {
-  type InvitationRecord,
-  type InvitationRow,
-  invitationOf,
-  isOpen,
-  shownOfInvitation,
-} from '../invitations/store.js';
+import { type InvitationRecord, invitationOf, isOpen, shownOfInvitation } from '../invitations/store.js';
 
 /** Clients see the numbers, never the ids. */
 export interface MemberRecord {
@@ -48,18 +42,6 @@ export const shownOfMember = {
 /** Longest membership first: numbers are assigned in the order in which people join. */
 const longestFirst = { number: 'asc' } as const;
 
-/** Selects a team with its members, open invitations and subscription. */
-const wholeTeam = (now: Date) => ({
-  ...prismaSelect(teamColumns.names),
-  memberships: { orderBy: longestFirst, select: shownOfMember },
-  invitations: {
-    where: isOpen(now),
-    orderBy: [{ createdAt: 'asc' as const }, { id: 'asc' as const }],
-    select: shownOfInvitation,
-  },
-  subscription: { select: { body: true, isActive: true } },
-});
-
 interface MemberRow {
   readonly number: number;
   readonly role: Role;
@@ -84,29 +66,42 @@ export const memberOf = ({ number, role, user }: MemberRow): MemberRecord => ({
   displayName: displayNameOf(user),
 });
 
-interface TeamRow extends TeamNamesRow {
-  readonly memberships: readonly MemberRow[];
-  readonly invitations: readonly InvitationRow[];
-  readonly subscription: { readonly body: unknown; readonly isActive: boolean } | null;
+/** @throws Error when the team does not exist */
+export async function readTeamNames(db: Transaction, id: TeamId): Promise<TeamNames> {
+  return teamNamesOf(await db.team.findUniqueOrThrow({ where: { id }, select: prismaSelect(teamColumns.names) }));
 }
-
-const wholeTeamOf = (row: TeamRow): TeamRecord => ({
-  ...teamNamesOf(row),
-  members: row.memberships.map(memberOf),
-  invitations: row.invitations.map(invitationOf),
-  subscription: (row.subscription?.body ?? {}) as Subscription | Record<string, never>,
-  hasActiveSubscription: row.subscription?.isActive ?? false,
-});
 
 /** @throws Error when the team does not exist */
 export async function readTeam(db: Transaction, id: TeamId, now = new Date()): Promise<TeamRecord> {
-  return wholeTeamOf(await db.team.findUniqueOrThrow({ where: { id }, select: wholeTeam(now) }));
+  const [team] = await readTeams(db, [id], now);
+  if (team === undefined) throw new Error(`Team ${id} does not exist`);
+  return team;
 }
 
-/** In no particular order. */
-export async function readTeams(db: Transaction, ids: readonly TeamId[]): Promise<TeamRecord[]> {
-  const rows = await db.team.findMany({ where: { id: { in: [...ids] } }, select: wholeTeam(new Date()) });
-  return rows.map(wholeTeamOf);
+/** In no particular order. One query after the other: a transaction has one database connection. */
+export async function readTeams(db: Transaction, ids: readonly TeamId[], now = new Date()): Promise<TeamRecord[]> {
+  const teams = await db.team.findMany({
+    where: { id: { in: [...ids] } },
+    select: { ...prismaSelect(teamColumns.names), subscription: { select: { body: true, isActive: true } } },
+  });
+  const ofTeams = { teamId: { in: [...ids] } };
+  const members = await db.membership.findMany({
+    where: ofTeams,
+    orderBy: longestFirst,
+    select: { teamId: true, ...shownOfMember },
+  });
+  const invitations = await db.invitation.findMany({
+    where: { ...ofTeams, ...isOpen(now) },
+    orderBy: [{ createdAt: 'asc' }, { id: 'asc' }],
+    select: { teamId: true, ...shownOfInvitation },
+  });
+  return teams.map(({ subscription, ...names }) => ({
+    ...teamNamesOf(names),
+    members: members.filter(({ teamId }) => teamId === names.id).map(memberOf),
+    invitations: invitations.filter(({ teamId }) => teamId === names.id).map(invitationOf),
+    subscription: (subscription?.body ?? {}) as Subscription | Record<string, never>,
+    hasActiveSubscription: subscription?.isActive ?? false,
+  }));
 }
 
 /** Longest membership first. */
