@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { memoryBuckets } from '@corral/admission';
-import { hashAccountToken } from '@corral/auth';
+import { accountVerifier, hashAccountToken } from '@corral/auth';
 import type { AccountAction } from '@corral/contracts';
 import { createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
@@ -215,6 +215,20 @@ describe('a token of a service account', () => {
     expect((await test.api.withToken(body.token).get(clusters()).expect(401)).body.code).toBe(
       'authentication_required',
     );
+  });
+
+  it('is refused by every replica as soon as one has revoked it', async () => {
+    await put('ci', { role: 'viewer' });
+    const { body } = await newToken('ci').expect(201);
+    const elsewhere = { accounts: accountVerifier(test.pool), metrics: createMetrics({ service: 'test' }) };
+    const there = checkedClient(buildApp({ ...test.deps, ...elsewhere }), PUBLIC_URL);
+    await there.withToken(body.token).get(clusters()).expect(200);
+
+    await asAdmin()
+      .delete(accounts(`ci/tokens/${body.id}/`))
+      .expect(204);
+
+    await there.withToken(body.token).get(clusters()).expect(401);
   });
 
   it('follows a change of its account with the next request', async () => {

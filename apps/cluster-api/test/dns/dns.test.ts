@@ -8,14 +8,17 @@ import nock from 'nock';
 import { buildApp } from '../../src/build-app.js';
 import { checkedClient, type TestUser } from '../support/checked-client.js';
 import { givenDnsEntry, givenToken, givenZone, ZONE_ID } from '../support/given-audit.js';
+import { recordedLog } from '../support/recorded-log.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let test: TestClusterApi;
+const written = recordedLog();
 let team: TestTeam;
 /** Reads the upstream's budget. */
 let readAll: () => Promise<Record<string, KeptReading>>;
 beforeAll(async () => {
   test = await startClusterApi({
+    log: written.log,
     config: { dnsRecordsPerTeam: 150, dnsRequestsPerTeamPerMinute: 90 },
     deps: { budgets: { readAll: () => readAll() } as BudgetStore },
   });
@@ -294,6 +297,21 @@ describe('dns tokens', () => {
       await revoke(mine).expect(204);
     });
 
+    it('a user of two teams sees the tokens of each team separately', async () => {
+      const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
+      const both = await test.createUser(`both@${team.slug}.test`, [
+        { team, role: 'member' },
+        { team: other, role: 'admin' },
+      ]);
+      const asBoth = test.api.as(both);
+      await post({ name: 'here' }, { user: both }).expect(201);
+      await asBoth.post(other.path('/dns-tokens/')).send({ name: 'there' }).expect(201);
+
+      expect(namesOf(await get('', both))).toEqual(['here']);
+      expect(namesOf(await asBoth.get(other.path('/dns-tokens/')))).toEqual(['there']);
+      await asBoth.delete(other.path(`/dns-tokens/${mine}/`)).expect(404);
+    });
+
     it('administrators see and revoke all tokens of the team', async () => {
       expect(namesOf(await get('', team.admin).expect(200)).sort()).toEqual([
         'admin’s',
@@ -561,9 +579,12 @@ describe('GET /dns-usage/', () => {
   it.each<[string, () => Promise<never>]>([
     ['cannot be read', () => Promise.reject(new Error('Redis is away'))],
     ['is not read within a second', () => new Promise(() => undefined)],
-  ])('works without the budget when that %s', async (_what, read) => {
+  ])('works without the budget when that %s, and logs why', async (_what, read) => {
+    const reports = async () => (await written.text()).split('upstream budget not read').length;
+    const before = await reports();
     readAll = read;
 
     expect(await usage()).toMatchObject({ tokens: { limit: 5 }, upstream: unknown });
+    expect(await reports()).toBe(before + 1);
   });
 });

@@ -65,6 +65,21 @@ describe('sign in', () => {
     });
 
     it.each([
+      ['belongs to another user', verified('member@globex.test')],
+      ['is not verified', { email: 'fay.new@acme.test', email_verified: false }],
+    ])('keeps the address of a known user when the new one %s', async (_why, account) => {
+      site.idp.accounts.set('fay', verified('fay@acme.test'));
+      await site.signedIn('fay');
+      const [before] = await usersOf('fay@acme.test');
+
+      site.idp.accounts.set('fay', account);
+      const browser = await site.signedIn('fay');
+
+      expect((await browser.send(`${site.url}/api/v1/me/`)).body).toMatchObject({ email: 'fay@acme.test', teams: [] });
+      expect(await usersOf('fay@acme.test')).toMatchObject([{ id: before?.id }]);
+    });
+
+    it.each([
       ['unverified', { email: 'member@acme.test', email_verified: false }],
       ['verified by a string', { email: 'member@acme.test', email_verified: 'true' }],
     ])('is refused for a new person whose address is %s', async (_how, account) => {
