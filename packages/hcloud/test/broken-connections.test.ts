@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
+import { closedUrl, type RawServer, rawAnswer, startRawServer, waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { type Exchange, openWire } from '../src/exchange.js';
 import { type HcloudOptions, UpstreamUnavailable } from '../src/index.js';
@@ -291,6 +291,7 @@ describe('a request while all connections are busy', () => {
   it('fails as unsent when no connection is free in time', async () => {
     const wire = openWire({ baseUrl: await slowOnce(), token: aToken, timeoutMs: 60_000, socketsMax: 1 });
     const first = wire.exchange(asked);
+    await waitFor('the first request to arrive', () => upstream?.requests.length === 1);
 
     const second = await wire.exchange(asked, 50);
 

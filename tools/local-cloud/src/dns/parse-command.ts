@@ -63,6 +63,7 @@ export function parseCommand(kind: CommandKind, { ttl = null, labels, records }:
     case 'change_ttl':
       return { kind, ttl: checkedTtl(ttl) };
     case 'put_labels':
+      if (records !== undefined) throw new ApiError(422, 'invalid_input', "can't update records with this endpoint");
       return { kind, labels: labels === undefined ? null : checkedLabels(labels) };
   }
 }
