@@ -125,7 +125,8 @@ describe('a failing flow', () => {
     const shoot = await garden.waitForShoot('uncoded', 'healthy', isHealthy);
     stream.stop();
 
-    const statuses = stream.events.map(({ object }) => object.status);
+    const own = stream.events.filter(({ object }) => object.metadata.name === 'uncoded');
+    const statuses = own.map(({ object }) => object.status);
     const failed = statuses.findIndex(({ lastOperation }) => lastOperation?.state === 'Error');
     const again = statuses[failed + 1];
     expect(again).toMatchObject({ lastOperation: { state: 'Processing', progress: 0 }, lastErrors: [{}] });
