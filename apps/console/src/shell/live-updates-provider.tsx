@@ -28,7 +28,11 @@ export function LiveUpdatesProvider({ team, children }: { readonly team: string;
     let isDown = false;
     let isShown = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const reload = () => void cache.invalidateQueries({ queryKey: teamKey(team) });
+    const reload = () => {
+      void cache.invalidateQueries({ queryKey: teamKey(team) });
+      // Our own role may have changed before the stream began.
+      void cache.invalidateQueries({ queryKey: meQuery().queryKey });
+    };
     const updates = startLiveUpdates({
       team,
       onMessage(message) {
@@ -47,7 +51,6 @@ export function LiveUpdatesProvider({ team, children }: { readonly team: string;
           noteSessionEnd();
         } else if (message.ended === 'membership') {
           setState({ phase: 'signed-out' });
-          void cache.invalidateQueries({ queryKey: meQuery().queryKey });
           reload();
         } else if (!isDown) {
           isDown = true;
