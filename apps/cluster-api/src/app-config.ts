@@ -102,5 +102,10 @@ export interface AppConfig {
   readonly dnsRecordsPerTeam: number;
   readonly dnsRequestsPerTeamPerMinute: number;
   /** Null when the installation does not state where its DNS API is: people then get no DNS token for their session. */
-  readonly dnsApi: { readonly endpoint: string; readonly zone: string } | null;
+  readonly dnsApi: {
+    /** Base URL, which ends in `/v1`. */
+    readonly endpoint: string;
+    /** The zone of all teams. */
+    readonly zone: string;
+  } | null;
 }

@@ -79,7 +79,9 @@ export function buildApp(deps: AppDeps): Express {
   app.use(['/auth/login', '/auth/callback', '/auth/authorize'], limits.signInPerAddress);
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perPerson);
-  const routes = clusterRoutes.filter(({ path }) => config.devSignIn || path !== '/auth/dev-login/');
+  const routes = (clusterRoutes as readonly ClusterRoute[]).filter(
+    ({ development }) => config.devSignIn || development !== true,
+  );
   app.use(
     noStore,
     mountRoutes<ClusterRoute>(routes, buildHandlers(services), {

@@ -8,27 +8,19 @@ import {
   parseTrustedIssuerPut,
   textRules,
 } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
 import type { RequestHandler } from 'express';
-import type { ChangeTeam } from '../changes/team-changes.js';
 import { personCallerOf } from '../http/caller.js';
 import { bodyOf, checkNamed } from '../http/request.js';
 import { requiredId } from '../paging.js';
 import { badNameInPath, found, notFound } from '../problem.js';
-import type { IssuerCalls } from '../tokens/issuer-calls.js';
+import type { Services } from '../services.js';
 import { issueAccountToken, putAccount, removeAccount, revokeToken } from './accounts.js';
 import { putIssuer, removeIssuer } from './issuers.js';
 import { findAccount, findIssuer, listAccounts, listAccountTokens, listIssuers } from './store.js';
 import { accountBody, accountTokenBody, issuerBody } from './view.js';
 
-export interface AccountServices {
-  readonly prisma: Prisma;
-  readonly changeTeam: ChangeTeam;
-  readonly issuerCalls: IssuerCalls;
-}
-
 /** The handlers of service accounts, their tokens and the issuers that they trust. */
-export function accountRoutes({ prisma, changeTeam, issuerCalls }: AccountServices) {
+export function accountRoutes({ prisma, changeTeam, issuerCalls }: Services) {
   return {
     async listServiceAccounts(_req, res) {
       const { team } = personCallerOf(res);

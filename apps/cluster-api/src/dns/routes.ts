@@ -1,4 +1,3 @@
-import type { BudgetStore } from '@corral/admission';
 import { countRequests, dnsTokenStore, startDnsSession } from '@corral/auth';
 import {
   type ClusterOperationId,
@@ -8,51 +7,25 @@ import {
   dnsLimits,
   parseDnsTokenPost,
 } from '@corral/contracts';
-import { type Prisma, readClock } from '@corral/database';
+import { readClock } from '@corral/database';
 import { auditLog } from '@corral/dns-data';
 import { queryOf } from '@corral/http-api';
-import type { Log } from '@corral/service';
 import type { RequestHandler } from 'express';
-import type { ChangeTeam } from '../changes/team-changes.js';
 import { callerOf, personCallerOf, signedInOf } from '../http/caller.js';
 import { bodyOf, idempotencyKeyOf, parsePaging } from '../http/request.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
 import { found, notFound, Problem } from '../problem.js';
+import type { Services } from '../services.js';
 import { findToken, listTokens } from './store.js';
 import { createToken, revokeToken } from './tokens.js';
 import { upstreamUsage } from './usage.js';
 import { dnsTokenBody } from './view.js';
 
-/** Where people find the DNS API of the installation. */
-export interface DnsApi {
-  /** Base URL, which ends in `/v1`. */
-  readonly endpoint: string;
-  /** The zone of all teams. */
-  readonly zone: string;
-}
-
-export interface DnsConfig {
-  /** The quota of records per team, as configured in the gateways. */
-  readonly dnsRecordsPerTeam: number;
-  readonly dnsRequestsPerTeamPerMinute: number;
-  /** Null when the installation does not state where its DNS API is: people then get no DNS token for their session. */
-  readonly dnsApi: DnsApi | null;
-}
-
-export interface DnsServices {
-  readonly config: DnsConfig;
-  readonly prisma: Prisma;
-  readonly changeTeam: ChangeTeam;
-  /** The upstream's budget, which gateways and reconcilers share. */
-  readonly budgets: Pick<BudgetStore, 'readAll'>;
-  readonly log: Log;
-}
-
 /** Time limit in ms. Short because the rest of the response waits for it. */
 const BUDGET_MS_MAX = 1_000;
 
 /** The handlers of DNS tokens, of tokens for a session, and of DNS usage. */
-export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: DnsServices) {
+export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: Services) {
   const { dnsApi } = config;
   const [mirror, issued] = [auditLog(prisma), dnsTokenStore(prisma)];
   return {

@@ -1,39 +1,24 @@
 import { outside } from '@corral/admission';
-import { type SessionStore, sessionCookieOf } from '@corral/auth';
+import { sessionCookieOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
 import { scopeOf } from '@corral/http-api';
-import type { Health, Log, Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
 import pLimit from 'p-limit';
-import type { EventConfig } from '../app-config.js';
 import { personCallerOf } from '../http/caller.js';
 import { concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { invalidField } from '../problem.js';
+import type { Services } from '../services.js';
 import { renderEvents, teamFeed } from './feed.js';
 import {
   areEventsKept,
   type EventPosition,
   type EventTeam,
   findTeamsWithEvents,
-  type OnTeamEvents,
   parsePosition,
   readBodies,
   readEvents,
 } from './store.js';
 import { eventStreams, type StreamSink } from './streams.js';
-
-export interface EventServices {
-  readonly config: { readonly publicUrl: () => string; readonly events: EventConfig };
-  readonly prisma: Prisma;
-  readonly sessions: SessionStore;
-  /** Notifications from Postgres. */
-  readonly eventNotifications: OnTeamEvents;
-  /** `draining`: streams end when it is aborted. */
-  readonly health: Pick<Health, 'draining'>;
-  readonly metrics: Metrics;
-  readonly log: Log;
-}
 
 /** Number of events per read. */
 const PAGE = 100;
@@ -41,7 +26,7 @@ const PAGE = 100;
 const READINGS_AT_ONCE = 3;
 
 /** The handler of event streams. */
-export function eventRoutes({ config, prisma, sessions, eventNotifications, health, metrics, log }: EventServices) {
+export function eventRoutes({ config, prisma, sessions, eventNotifications, health, metrics, log }: Services) {
   const { heartbeatMs, retryMs, limits } = config.events;
   const reads = pLimit(READINGS_AT_ONCE);
   const ofTeam = teamConcurrencyLimit(limits, 'Streams of events');

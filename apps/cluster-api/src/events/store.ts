@@ -15,6 +15,7 @@ import { connectionRecordOf, shownOfConnection } from '../connections/store.js';
 import { connectionBody } from '../connections/view.js';
 import { dnsTokenBody } from '../dns/view.js';
 import { nodePoolBody, poolRecordOf } from '../node-pools/view.js';
+import type { EventNotifications } from '../operations/operation-waits.js';
 import { operationBody } from '../operations/view.js';
 import { serverRecordOf, shownOfServer } from '../servers/store.js';
 import { adoptedServerBody } from '../servers/view.js';
@@ -236,9 +237,6 @@ export const readBodies: Readonly<Record<TeamEventKind, BodyReader>> = {
 /** The channel on which triggers notify about a team's events. */
 const CHANNEL = 'team_event';
 
-/** Calls back with the id of a team that has events, or with null when any team may have some. */
-export type OnTeamEvents = (callback: (teamId: TeamId | null) => void) => void;
-
 /** Listens for teams that have events, on one database connection of this process. */
 export function listenToTeamEvents(options: Omit<ListenOptions, 'channels' | 'onGap'>) {
   const subscribers = new Set<(teamId: TeamId | null) => void>();
@@ -250,6 +248,6 @@ export function listenToTeamEvents(options: Omit<ListenOptions, 'channels' | 'on
     channels: { [CHANNEL]: (teamId) => notify(asTeamId(teamId)) },
     onGap: () => notify(null),
   });
-  const subscribe: OnTeamEvents = (callback) => void subscribers.add(callback);
+  const subscribe: EventNotifications = (callback) => void subscribers.add(callback);
   return { subscribe, close: listener.close };
 }

@@ -1,12 +1,10 @@
 import { type ClusterOperationId, parseInvitationPost } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
-import type { Queue } from '@corral/queue';
 import type { RequestHandler, Response } from 'express';
-import type { ChangeTeam } from '../changes/team-changes.js';
 import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js';
 import { bodyOf, idempotencyKeyOf, parsePaging } from '../http/request.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
 import { found } from '../problem.js';
+import type { Services } from '../services.js';
 import { readTeamNames } from '../teams/store.js';
 import {
   acceptInvitation,
@@ -19,17 +17,11 @@ import {
 import { findReceived, listInvitations, listReceived } from './store.js';
 import { invitationBody, receivedInvitationBody, sentInvitationBody } from './view.js';
 
-export interface InvitationServices {
-  readonly prisma: Prisma;
-  readonly changeTeam: ChangeTeam;
-  readonly queue: Pick<Queue, 'nudge'>;
-}
-
 /** The handlers of invitations: those that a team sends, and those that a person received. */
-export function invitationRoutes({ prisma, changeTeam, queue }: InvitationServices) {
+export function invitationRoutes({ prisma, changeTeam, wake }: Services) {
   /** The mail is due in its row, so a lost wake-up costs only time. */
-  const sent = async ({ team, invitation }: SentInvitation) => {
-    await queue.nudge('send-mails', {}, { jobId: 'send-mails' });
+  const sent = ({ team, invitation }: SentInvitation) => {
+    wake.mails();
     return invitationBody(team, invitation);
   };
   return {
@@ -45,12 +37,12 @@ export function invitationRoutes({ prisma, changeTeam, queue }: InvitationServic
     async createInvitation(req, res) {
       const wish = parseInvitationPost(bodyOf(req));
       const invited = await invite(changeTeam, personCallerOf(res), wish, idempotencyKeyOf(req));
-      res.status(201).json(await sent(invited));
+      res.status(201).json(sent(invited));
     },
 
     async renewInvitation(req, res) {
       const id = requiredId(req.params.id);
-      res.json(await sent(await renewInvitation(changeTeam, personCallerOf(res), id, idempotencyKeyOf(req))));
+      res.json(sent(await renewInvitation(changeTeam, personCallerOf(res), id, idempotencyKeyOf(req))));
     },
 
     async revokeInvitation(req, res) {

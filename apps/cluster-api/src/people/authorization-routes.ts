@@ -1,13 +1,12 @@
-import { type SignInCodeStore, sessionOf, userStore } from '@corral/auth';
+import { sessionOf, userStore } from '@corral/auth';
 import { type ClusterOperationId, parseAuthorizationPost } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
 import { queryOf } from '@corral/http-api';
-import type { KeyRing } from '@corral/secrets';
 import type { RequestHandler } from 'express';
 import { signedInOf } from '../http/caller.js';
 import { formOf } from '../http/form.js';
 import { sendFormPage } from '../http/form-page.js';
 import { notFound, Problem } from '../problem.js';
+import type { Services } from '../services.js';
 import {
   type AuthorizationRequest,
   confirmationPage,
@@ -17,16 +16,6 @@ import {
   pathOfAuthorization,
 } from './authorization.js';
 import { openFromBrowser, sealForBrowser } from './cookies.js';
-import type { OidcClient } from './oidc-client.js';
-
-interface AuthorizationServices {
-  readonly config: { readonly devSignIn: boolean };
-  readonly prisma: Prisma;
-  readonly codes: SignInCodeStore;
-  readonly secrets: KeyRing;
-  readonly oidc: OidcClient | null;
-  readonly now: () => number;
-}
 
 /** Enough to choose from; others sign in with their address. */
 export const DEV_PEOPLE_MAX = 20;
@@ -35,7 +24,7 @@ export const DEV_PEOPLE_MAX = 20;
 type Shown = AuthorizationRequest & { readonly startedAt: number };
 
 /** Sign-in of the command line: a person decides in the browser, and the program gets a code at its loopback address. */
-export function authorizationRoutes({ config, prisma, codes, secrets, oidc, now }: AuthorizationServices) {
+export function authorizationRoutes({ config, prisma, codes, secrets, oidc, now }: Services) {
   const { devSignIn } = config;
   /** A page of one session is of no use in another one. */
   const ownerOf = (sessionId: string) => `authorization ${sessionId}`;

@@ -2,56 +2,27 @@ import {
   type Membership,
   type Session,
   type SessionRecord,
-  type SessionStore,
-  type SignInCodeStore,
   sessionCookieOf,
   type UserRecord,
   userStore,
 } from '@corral/auth';
 import { type ClusterOperationId, parseDevSignIn, type SessionBody } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
-import type { KeyRing } from '@corral/secrets';
 import type { RequestHandler } from 'express';
 import type { RequestContext } from '../changes/caller.js';
-import type { ChangeTeam, InTurn } from '../changes/team-changes.js';
 import { requestContextOf, signedInOf } from '../http/caller.js';
 import { formOf, isForm } from '../http/form.js';
 import { bodyOf, parsePaging } from '../http/request.js';
 import { admitInvited } from '../invitations/invitations.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
 import { notFound, Problem } from '../problem.js';
+import type { Services } from '../services.js';
 import { authorizationRoutes, DEV_PEOPLE_MAX } from './authorization-routes.js';
 import { sessionCookies } from './cookies.js';
-import type { OidcClient } from './oidc-client.js';
 import { defaultReturnPath, parseReturnPath } from './return-path.js';
 import { signInRoutes } from './sign-in-routes.js';
 
-export interface SignInConfig {
-  /** Public base URL of this service, without a trailing slash. */
-  readonly publicUrl: () => string;
-  readonly secureCookies: boolean;
-  /** Whether people can sign in with an address alone. For development only. */
-  readonly devSignIn: boolean;
-}
-
-export interface PeopleServices {
-  readonly config: SignInConfig;
-  readonly prisma: Prisma;
-  readonly changeTeam: ChangeTeam;
-  /** For work that uses a connection for changes but changes no team. */
-  readonly inTurn: InTurn;
-  readonly sessions: SessionStore;
-  readonly codes: SignInCodeStore;
-  /** Encrypts what browsers keep. */
-  readonly secrets: KeyRing;
-  /** Null when no OpenID Connect provider is configured. */
-  readonly oidc: OidcClient | null;
-  /** Unix time in ms, for the expiry of sign-in attempts. */
-  readonly now: () => number;
-}
-
 /** The handlers of sign-in, sign-out and sessions. */
-export const peopleRoutes = (services: PeopleServices) => ({
+export const peopleRoutes = (services: Services) => ({
   ...signInRoutes(services),
   ...authorizationRoutes(services),
   ...devSignInRoutes(services),
@@ -59,7 +30,7 @@ export const peopleRoutes = (services: PeopleServices) => ({
 });
 
 /** Sign-in with an address alone, for development. The route table leaves it out elsewhere. */
-function devSignInRoutes({ config, prisma, changeTeam, sessions }: PeopleServices) {
+function devSignInRoutes({ config, prisma, changeTeam, sessions }: Services) {
   const cookies = sessionCookies(config.secureCookies);
   const users = userStore(prisma);
   const findOrAdmit = async (email: string, context: RequestContext): Promise<UserRecord | null> => {
@@ -94,7 +65,7 @@ function devSignInRoutes({ config, prisma, changeTeam, sessions }: PeopleService
 }
 
 /** A person and their own sessions. Every request looks up its session, so revocation takes effect immediately. */
-function sessionRoutes({ config, sessions }: PeopleServices) {
+function sessionRoutes({ config, sessions }: Services) {
   const cookies = sessionCookies(config.secureCookies);
   return {
     getMe(_req, res) {

@@ -1,35 +1,16 @@
 import { narrowScope, outside, type RequestScope } from '@corral/admission';
-import {
-  type IdentityClaims,
-  IdentityRefused,
-  identityStore,
-  type Person,
-  type SessionStore,
-  sessionCookieOf,
-} from '@corral/auth';
+import { type IdentityClaims, IdentityRefused, identityStore, type Person, sessionCookieOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
 import { queryOf, scopeOf } from '@corral/http-api';
-import type { KeyRing } from '@corral/secrets';
 import type { Request, RequestHandler } from 'express';
-import type { InTurn } from '../changes/team-changes.js';
 import { invalidField, Problem } from '../problem.js';
+import type { Services } from '../services.js';
 import { attemptCookies, sessionCookies } from './cookies.js';
 import type { OidcClient } from './oidc-client.js';
 import { defaultReturnPath, parseReturnPath } from './return-path.js';
 
-interface SignInServices {
-  readonly config: { readonly publicUrl: () => string; readonly secureCookies: boolean; readonly devSignIn: boolean };
-  readonly prisma: Prisma;
-  readonly inTurn: InTurn;
-  readonly sessions: SessionStore;
-  readonly secrets: KeyRing;
-  readonly oidc: OidcClient | null;
-  readonly now: () => number;
-}
-
 /** Sign-in by OpenID Connect: redirect to the provider, then the callback that starts a session. */
-export function signInRoutes({ config, prisma, inTurn, sessions, secrets, oidc, now }: SignInServices) {
+export function signInRoutes({ config, prisma, inTurn, sessions, secrets, oidc, now }: Services) {
   const { publicUrl, secureCookies, devSignIn } = config;
   const identities = identityStore(prisma);
   const cookies = sessionCookies(secureCookies);

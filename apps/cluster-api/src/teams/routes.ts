@@ -5,36 +5,21 @@ import {
   parseMemberPut,
   parseTeamPut,
 } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
 import { queryOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
 import { quoted } from '../changes/entity-tag.js';
-import type { ChangeTeam } from '../changes/team-changes.js';
 import { personCallerOf, signedInOf } from '../http/caller.js';
 import { bodyOf, parsePaging, preconditionsOf, sendTagged } from '../http/request.js';
 import { pageOf } from '../paging.js';
 import { found, invalidField, notFound } from '../problem.js';
+import type { Services } from '../services.js';
 import { removeMember, setRole } from './members.js';
 import { renameTeam } from './rename.js';
 import { findMember, listMembers, readTeam, readTeams } from './store.js';
-import {
-  type DashboardConfig,
-  dashboardUrlOf,
-  memberBody,
-  memberRemovalBody,
-  memberTagOf,
-  teamBody,
-  teamTagOf,
-} from './view.js';
-
-export interface TeamServices {
-  readonly config: DashboardConfig;
-  readonly prisma: Prisma;
-  readonly changeTeam: ChangeTeam;
-}
+import { dashboardUrlOf, memberBody, memberRemovalBody, memberTagOf, teamBody, teamTagOf } from './view.js';
 
 /** The handlers of teams and their members. */
-export function teamRoutes({ config, prisma, changeTeam }: TeamServices) {
+export function teamRoutes({ config, prisma, changeTeam }: Services) {
   const urlOf = dashboardUrlOf(config);
   const viewOf = (role: string) => ({ isAdmin: role === 'admin', urlOf });
   return {

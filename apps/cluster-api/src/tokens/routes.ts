@@ -1,6 +1,5 @@
 import { hash } from 'node:crypto';
-import { type Buckets, outside, perMinute, secondsOf, type Taken } from '@corral/admission';
-import type { SignInCodeStore } from '@corral/auth';
+import { outside, perMinute, secondsOf, type Taken } from '@corral/admission';
 import {
   accessTokenType,
   type ClusterOperationId,
@@ -16,29 +15,13 @@ import {
   tokenExchangeGrant,
   tokenGrants,
 } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
-import type { Metrics } from '@corral/service';
 import type { Request, RequestHandler, Response } from 'express';
-import type { ChangeTeam } from '../changes/team-changes.js';
 import { requestContextOf } from '../http/caller.js';
 import { formOf } from '../http/form.js';
 import { Problem } from '../problem.js';
+import type { Services } from '../services.js';
 import { type ExchangeServices, exchangeToken } from './exchange.js';
-import type { KeysOf } from './issuer-keys.js';
-import type { RefusalLog } from './refusal-log.js';
 import { verifySubjectToken } from './subject-token.js';
-
-export interface TokenServices {
-  readonly codes: SignInCodeStore;
-  readonly prisma: Prisma;
-  readonly changeTeam: ChangeTeam;
-  readonly issuerKeys: KeysOf;
-  readonly buckets: Buckets;
-  readonly refusals: RefusalLog;
-  readonly metrics: Metrics;
-  /** Unix time in ms. */
-  readonly now: () => number;
-}
 
 type Grant = (form: TokenPost, req: Request, res: Response) => Promise<IssuedTokenBody>;
 
@@ -49,7 +32,7 @@ const exchangeRule = perMinute(clusterLimits.exchangesPerAccountPerMinute);
  *
  * @param forgiveSender gives back what the request was charged to its address
  */
-export function tokenRoutes(services: TokenServices, forgiveSender: (res: Response) => void) {
+export function tokenRoutes(services: Services, forgiveSender: (res: Response) => void) {
   const { codes, prisma, changeTeam, issuerKeys, buckets, refusals, metrics, now } = services;
   const exchanges = metrics.counter({
     name: 'corral_token_exchanges_total',
