@@ -1,10 +1,9 @@
+import { isObject, type JsonObject } from '@corral/contracts';
 import {
   type Answered,
   type AnswerHeaders,
   type Broken,
   exchange,
-  isObject,
-  type JsonObject,
   mayHaveArrived,
   openAgent,
   readJsonObject as readExactObject,

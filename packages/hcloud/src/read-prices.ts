@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
 import { type Exchange, openWire, readJsonObject } from './exchange.js';
 
 export interface ReadPricesOptions {

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
 import type { ActionReading, RrsetPage, ZoneReading } from './client.js';
 import { type JsonBody, sliceElements, sliceMember } from './exchange.js';
 

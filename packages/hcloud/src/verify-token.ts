@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { isObject } from '@corral/service';
+import { isObject } from '@corral/contracts';
 import { errorCodeOf, type JsonBody, type Outgoing, openWire, readJsonObject } from './exchange.js';
 
 export interface VerifyTokenOptions {

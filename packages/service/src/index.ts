@@ -1,4 +1,3 @@
-export { isObject, type JsonObject } from '@corral/contracts';
 export { type Broken, codeOf, endOf, mayHaveArrived } from './arrival.js';
 export {
   type AgentOptions,

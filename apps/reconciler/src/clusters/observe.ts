@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isObject, type JsonObject } from '@corral/contracts';
 import { type FieldManager, isAppliedBy, type Shoot, type ShootCondition, type ShootStatus } from '@corral/garden';
 import semver from 'semver';
 import { type ProviderProblem, problemOf, remainingIn, workersIn } from './judge/provider-problems.js';
@@ -233,13 +234,7 @@ function dateOf(time: string | null): Date | null {
   return Number.isNaN(date.getTime()) ? null : date;
 }
 
-type JsonObject = Record<string, unknown>;
-
 // Values that are missing or have an unexpected type read as absent.
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function objectIn(value: JsonObject, key: string): JsonObject {
   const member = value[key];

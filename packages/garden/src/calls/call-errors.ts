@@ -1,4 +1,5 @@
-import { type AnswerHeaders, type Broken, type JsonObject, mayHaveArrived } from '@corral/service';
+import type { JsonObject } from '@corral/contracts';
+import { type AnswerHeaders, type Broken, mayHaveArrived } from '@corral/service';
 import { type Access, classify } from './classify.js';
 import { GardenError, type GardenErrorDetails, type GardenErrorKind } from './garden-error.js';
 import { parseStatus } from './status.js';

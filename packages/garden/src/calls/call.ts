@@ -1,3 +1,4 @@
+import type { JsonObject } from '@corral/contracts';
 import {
   type Answered,
   type Broken,
@@ -5,7 +6,6 @@ import {
   endOf,
   exchange,
   fullJitterMs,
-  type JsonObject,
   type Log,
   type Opened,
   type Outgoing,

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
 
 // The Kubernetes API evolves: a member of an unexpected type reads as absent and does not affect others.
 

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@corral/service';
+import type { JsonObject } from '@corral/contracts';
 import type { Call } from './call.js';
 import { unusableError } from './call-errors.js';
 import { objectIn, textIn } from './json.js';

@@ -1,5 +1,4 @@
-import { cutText } from '@corral/contracts';
-import { isObject, type JsonObject } from '@corral/service';
+import { cutText, isObject, type JsonObject } from '@corral/contracts';
 import { denialOf } from './admission.js';
 import type { FieldConflict, FieldProblem } from './garden-error.js';
 import { objectIn, objectsIn, textIn, wholeIn } from './json.js';

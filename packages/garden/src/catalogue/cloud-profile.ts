@@ -1,4 +1,4 @@
-import type { JsonObject } from '@corral/service';
+import type { JsonObject } from '@corral/contracts';
 import semver from 'semver';
 import { type CallDeps, perform } from '../calls/call.js';
 import { unusableError } from '../calls/call-errors.js';

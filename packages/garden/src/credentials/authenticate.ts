@@ -2,7 +2,8 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { promisify } from 'node:util';
-import type { JsonObject, TlsMaterial } from '@corral/service';
+import type { JsonObject } from '@corral/contracts';
+import type { TlsMaterial } from '@corral/service';
 import { objectIn, objectsIn, textIn, textsIn } from '../calls/json.js';
 import type { Kubeconfig } from './kubeconfig.js';
 
@@ -78,7 +79,7 @@ const runMsMax = 30_000;
  * @param exec of the user in a kubeconfig @param folder that a relative command belongs to
  * @see https://kubernetes.io/docs/reference/access-authn-authz/authentication/#client-go-credential-plugins
  */
-export function openPlugin(exec: JsonObject, folder: string): Plugin {
+function openPlugin(exec: JsonObject, folder: string): Plugin {
   const named = textIn(exec, 'command') ?? '';
   const command = named.includes('/') ? resolve(folder, named) : named;
   const variables = objectsIn(exec, 'env').map((each) => [String(each.name), String(each.value)] as const);

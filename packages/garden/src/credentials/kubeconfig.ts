@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { codeOf, isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
+import { codeOf } from '@corral/service';
 import { parse, stringify } from 'yaml';
 import { objectIn, objectsIn, textIn } from '../calls/json.js';
 

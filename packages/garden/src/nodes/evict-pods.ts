@@ -1,4 +1,4 @@
-import type { JsonObject } from '@corral/service';
+import type { JsonObject } from '@corral/contracts';
 import { isGardenError } from '../calls/garden-error.js';
 import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';
 import { evictionPath, type Named, podsPath } from '../calls/paths.js';

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
 import { parse } from 'yaml';
 import type { CallDeps } from '../calls/call.js';
 import { GardenError } from '../calls/garden-error.js';

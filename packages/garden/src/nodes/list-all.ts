@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
 import { unusableError } from '../calls/call-errors.js';
 import { type Named, query } from '../calls/paths.js';
 import { listCall, ofShoot, readList } from '../calls/requests.js';

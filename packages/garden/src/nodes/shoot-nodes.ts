@@ -1,4 +1,4 @@
-import type { JsonObject } from '@corral/service';
+import type { JsonObject } from '@corral/contracts';
 import type { CallDeps } from '../calls/call.js';
 import { unusableError } from '../calls/call-errors.js';
 import { objectIn, objectsIn, textIn, textMapIn } from '../calls/json.js';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
 import { objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from '../calls/json.js';
 
 /** The metadata in use. Times are RFC 3339 texts of the garden's clock. */

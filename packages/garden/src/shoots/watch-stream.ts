@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
-import { codeOf, type JsonObject, parseJsonObject } from '@corral/service';
+import type { JsonObject } from '@corral/contracts';
+import { codeOf, parseJsonObject } from '@corral/service';
 import { type Call, type CallDeps, openStream } from '../calls/call.js';
 import { failureError, unreachableError, unusableError } from '../calls/call-errors.js';
 import { objectIn, textIn, wholeIn } from '../calls/json.js';

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from '@corral/service';
+import { isObject, type JsonObject } from '@corral/contracts';
 import type { JsonBody } from '../exchange.js';
 import { isId } from '../readings.js';
 

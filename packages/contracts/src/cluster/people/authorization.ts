@@ -1,4 +1,3 @@
-import type {} from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { closed } from '../../schema-objects.js';
 import { clusterLimits } from '../limits.js';
