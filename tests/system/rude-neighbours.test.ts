@@ -25,7 +25,8 @@ const P95_TIMES = 3;
 /** Below this, a multiple of nearly nothing says nothing. */
 const P95_FREE_MS = 50;
 const WORST_MS = 500;
-const CLUSTERS = 3;
+/** Clusters, and record sets, of each team. */
+const EACH = 3;
 
 const ACT_RUDELY = fileURLToPath(new URL('../support/neighbours/act-rudely.ts', import.meta.url));
 const DEFAULTS = { LIMIT_PER_ADDRESS: undefined, CONNECTIONS_PER_ADDRESS: undefined } as const;
@@ -60,12 +61,12 @@ afterAll(() => system?.stop());
 async function settle(slug: string, address: string): Promise<Tenant> {
   const team = system.teams.find((each) => each.slug === slug) as ClusterTeam;
   const made = await team.member.insist({ method: 'POST', path: '/dns-tokens/', body: { name: 'neighbours' } });
-  for (let at = 0; at < CLUSTERS; at += 1) {
+  for (let at = 0; at < EACH; at += 1) {
     await team.member.insist({ method: 'PUT', path: `/clusters/c${at}/`, body: aCluster(system, { nodePools: [] }) });
   }
   const cookie = await signIn(system.apis[0]?.base as string, `member@${slug}.test`);
   const tenant = { team, token: made.json.token as string, cookie, address };
-  for (let at = 0; at < CLUSTERS; at += 1) {
+  for (let at = 0; at < EACH; at += 1) {
     const url = `${system.gateways[0]?.url}/zones/${ZONE}/rrsets`;
     const body = JSON.stringify({ name: `w${at}.${slug}`, type: 'A', records: [{ value: '192.0.2.1' }] });
     const headers = { authorization: `Bearer ${tenant.token}`, 'content-type': 'application/json' };
@@ -80,7 +81,7 @@ function politeCall(kind: PoliteKind, index: number): PoliteCall {
   const clusters = `${system.apis[0]?.base}/api/v1/teams/polite/clusters/`;
   const token = { authorization: `Bearer ${polite.token}` };
   const cookie = { cookie: polite.cookie };
-  const at = index % CLUSTERS;
+  const at = index % EACH;
   switch (kind) {
     case 'DNS reads':
       return { method: 'GET', url: rrsets, headers: token };
@@ -96,7 +97,7 @@ function politeCall(kind: PoliteKind, index: number): PoliteCall {
     case 'cluster reads':
       return { method: 'GET', url: clusters, headers: cookie };
     case 'cluster writes': {
-      const body = aCluster(system, { nodePools: [], plan: Math.floor(index / CLUSTERS) % 2 ? 'monthly' : 'payg' });
+      const body = aCluster(system, { nodePools: [], plan: Math.floor(index / EACH) % 2 ? 'monthly' : 'payg' });
       return { method: 'PUT', url: `${clusters}c${at}/`, headers: cookie, body };
     }
   }
@@ -125,7 +126,7 @@ describe('a team beside a neighbour that sends', () => {
 
     const neighbour = actRudely(
       name,
-      { gateway, api, zone: ZONE, slug: 'rude', token, cookie, address, spec },
+      { gateway, api, zone: ZONE, slug: 'rude', token, cookie, address, sets: EACH, spec },
       SECONDS + 1,
     );
     const beside = await watch(SECONDS);

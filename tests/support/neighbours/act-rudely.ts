@@ -17,6 +17,8 @@ interface RudeTeam {
   readonly cookie: string;
   /** The address that its requests come from. */
   readonly address: string;
+  /** How many record sets `w0`, `w1` … it has. */
+  readonly sets: number;
   /** A specification that the API accepts. */
   readonly spec: Readonly<Record<string, unknown>>;
 }
@@ -41,7 +43,6 @@ const token = { authorization: `Bearer ${team.token}` };
 const cookie = { cookie: team.cookie };
 const rrsets = `${team.gateway}/v1/zones/${team.zone}/rrsets`;
 const clusters = `${team.api}/api/v1/teams/${team.slug}/clusters/`;
-const SETS = 20;
 const MiB = 1_048_576;
 
 async function send({ method, url, headers = {}, body, follow = false }: RudeCall): Promise<void> {
@@ -74,7 +75,7 @@ const putCluster = (index: number, body: string): Promise<void> =>
 const setRecords = (index: number): Promise<void> =>
   send({
     method: 'POST',
-    url: `${rrsets}/w${index % SETS}.${team.slug}/A/actions/set_records`,
+    url: `${rrsets}/w${index % team.sets}.${team.slug}/A/actions/set_records`,
     headers: { ...token, ...JSON_TYPE },
     body: JSON.stringify({ records: [{ value: `192.0.2.${anyNumber()}` }] }),
   });
