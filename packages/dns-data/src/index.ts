@@ -19,7 +19,6 @@ export {
 export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
 export {
   type CourseRecord,
-  type CourseStore,
   courseStore,
   endCourse,
   endDemosOfTeam,

@@ -1,5 +1,4 @@
 export type { LocalCloudAdmin } from './admin/admin.js';
-export type { GardenAdmin } from './admin/garden-admin.js';
 export type { Server, ServerOptions } from './compute/model.js';
 export type { FaultEffect, FaultRule } from './faults/fault-rules.js';
 export { accounts } from './garden/accounts.js';

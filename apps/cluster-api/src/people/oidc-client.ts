@@ -182,7 +182,7 @@ const CLOCK_SKEW = 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED';
 const faults = new Set(['server_error', 'temporarily_unavailable']);
 
 /** Maps the failure of a sign-in. Failures that a new attempt cannot fix count as an unavailable provider. */
-export function signInProblemOf(thrown: unknown): Problem {
+function signInProblemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   const error = thrown as ProviderError;
   const { name, code } = error;
@@ -204,11 +204,11 @@ export function signInProblemOf(thrown: unknown): Problem {
 }
 
 /** The times of an ID token do not fit the clock of this service. */
-export const refusedClock = (error: ProviderError = { name: 'IdToken', message: 'issued in the future' }): Problem =>
+const refusedClock = (error: ProviderError = { name: 'IdToken', message: 'issued in the future' }): Problem =>
   refused('has a clock that differs too much from that of this service', error);
 
 /** The provider is unavailable. Existing sessions keep working. */
-export function identityProviderAway(error: unknown): Problem {
+function identityProviderAway(error: unknown): Problem {
   const detail = 'The identity provider does not answer correctly. Try again in a moment.';
   return new Problem('upstream_unavailable', detail, {
     retryAfterSeconds: RETRY_SECONDS,

@@ -205,7 +205,7 @@ export interface HoldingWrite {
  *
  * @param writes all that hold records of their sets, the earliest first
  */
-export function releasable<W extends HoldingWrite>(writes: readonly W[]): W[] {
+function releasable<W extends HoldingWrite>(writes: readonly W[]): W[] {
   const bySet = Map.groupBy(writes, ({ zoneId, name, type }) => `${zoneId}/${name}/${type}`);
   return [...bySet.values()].flatMap((ofSet) => {
     const first = ofSet.findIndex(isUncertain);

@@ -142,5 +142,3 @@ async function liveDemosOf(db: Transaction, owner: DemoOwner): Promise<LiveDemo[
     expiresAt,
   }));
 }
-
-export type CourseStore = ReturnType<typeof courseStore>;

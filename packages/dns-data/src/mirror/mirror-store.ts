@@ -77,7 +77,7 @@ const labels = `(regexp_replace(body, '\\\\u(0000|[dD][89a-fA-F][0-9a-fA-F]{2})'
  * The statement for one page. It returns one row, a `RrsetPage`: only the bodies of the page leave the database, so a list takes no
  * more memory than its page, however many sets the owner has.
  */
-export function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
+function pageStatement({ scope, selection, limit, offset }: PageLookUp): Statement {
   const values: unknown[] = [];
   const place: Place = (value) => `$${values.push(value)}`;
   const selected = [...inScope(scope, place), ...matching(selection, place)].join(' AND ');
@@ -92,7 +92,7 @@ export function pageStatement({ scope, selection, limit, offset }: PageLookUp): 
 }
 
 /** The statement for the number of records in a scope, `records`. */
-export function recordsStatement(scope: RrsetScope): Statement {
+function recordsStatement(scope: RrsetScope): Statement {
   const values: unknown[] = [];
   const held = inScope(scope, (value) => `$${values.push(value)}`).join(' AND ');
   return { text: `SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE ${held}`, values };

@@ -31,7 +31,7 @@ import type { RrsetKey } from './rrset-write.js';
  *
  * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new write
  */
-export function beginWrite(
+function beginWrite(
   prisma: Prisma,
   options: LedgerOptions,
   newWrite: NewWrite,

@@ -209,7 +209,7 @@ export interface ConnectionBounds {
  *
  * @param isTrustedProxy connections of proxies carry many clients and are not counted by address
  */
-export function boundConnections(
+function boundConnections(
   server: NetServer,
   { max, perAddressMax }: ConnectionBounds,
   isTrustedProxy: (address: string) => boolean,

@@ -31,7 +31,7 @@ export interface TlsCertificate {
  *
  * @throws Error that names the file when one is unreadable or the two do not match
  */
-export async function readTlsCertificate({ certFile, keyFile }: TlsFiles): Promise<TlsCertificate> {
+async function readTlsCertificate({ certFile, keyFile }: TlsFiles): Promise<TlsCertificate> {
   const [cert, key] = await Promise.all([readText(certFile), readText(keyFile)]);
   const certificate = or(`${certFile} does not contain a PEM certificate`, () => new X509Certificate(cert));
   const privateKey = or(`${keyFile} does not contain a PEM private key without a passphrase`, () =>
@@ -77,7 +77,7 @@ export interface RenewalOptions {
  *
  * @returns a function that stops it
  */
-export function watchTlsCertificate(files: TlsFiles, options: RenewalOptions): () => void {
+function watchTlsCertificate(files: TlsFiles, options: RenewalOptions): () => void {
   const { everyMs = 10_000, onRenewed, onProblem } = options;
   let { current } = options;
   let problem: string | undefined;

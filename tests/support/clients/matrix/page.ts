@@ -26,10 +26,6 @@ export function fillPage(page: string): string {
   );
 }
 
-/** @returns the sources of the marked snippets of the page */
-export const snippetSources = (page: string): string[] =>
-  [...page.matchAll(/<!-- snippet: (\S+) -->/g)].map(([, source = '']) => source);
-
 function resultsTable(rows: readonly ClientRow[]): string {
   const cells = rows.map((row) => {
     const result = recordedResult(row);

@@ -41,8 +41,6 @@ export interface Expiry {
 /** RFC 3339. Before the start of any test. */
 const LONG_AGO = '2020-01-01T00:00:00Z';
 
-export type GardenAdmin = ReturnType<typeof createGardenAdmin>;
-
 /** Controls of the garden for tests and manual experiments. Functions throw an Error for objects that do not exist. */
 export function createGardenAdmin(garden: Garden) {
   const { store, writes, gardenlet, watches, clusters } = garden;
