@@ -70,9 +70,8 @@ export function changesAreHeld(): DnsError {
   );
 }
 
-/** Temporary: one of our dependencies is unavailable. */
-export function unavailable(cause?: unknown): DnsError {
-  return new DnsError('unavailable', 'The service is temporarily unavailable. Send the request again in a moment.', {
+export function databaseUnavailable(cause: unknown): DnsError {
+  return new DnsError('unavailable', 'The database is unavailable. Send the request again in a moment.', {
     retryAfterSeconds: 5,
     cause,
   });

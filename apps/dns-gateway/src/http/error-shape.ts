@@ -2,7 +2,7 @@ import { setBudget } from '@corral/admission';
 import { type DnsErrorCode, InvalidBody } from '@corral/contracts';
 import { isDatabaseAway } from '@corral/database';
 import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
-import { DnsError, unavailable } from '../dns-error.js';
+import { DnsError, databaseUnavailable } from '../dns-error.js';
 
 /** Everything wrong inside of a body is one code, as at the upstream. */
 const codes: Readonly<Record<RequestFaultKind, DnsErrorCode>> = {
@@ -33,7 +33,7 @@ export const dnsErrors: ErrorShape<DnsError> = {
   ofThrown(thrown) {
     if (thrown instanceof DnsError) return thrown;
     if (thrown instanceof InvalidBody) return invalidBody(thrown);
-    return isDatabaseAway(thrown) ? unavailable(thrown) : null;
+    return isDatabaseAway(thrown) ? databaseUnavailable(thrown) : null;
   },
   unexpected: () => new DnsError('server_error', 'An internal error occurred. Quote the X-Correlation-Id.'),
   bodyOf: ({ code, message, details }) => JSON.stringify({ error: { code, message, details } }),
