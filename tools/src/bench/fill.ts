@@ -22,20 +22,14 @@ export function writeUpstreamSets(dataDir: string, { teams, setsPerTeam }: Size)
   const file = join(dataDir, 'dns.jsonl');
   if (existsSync(file)) return;
   mkdirSync(dataDir, { recursive: true });
-  const zone = {
-    id: ZONE_ID,
-    name: ZONE,
-    created: '2026-01-01T00:00:00Z',
-    ttl: 3600,
-    labels: {},
-    nameServers: ['ns1.bench.test.'],
-  };
-  const lines = [JSON.stringify({ kind: 'zone', zone })];
+  const created = '2026-01-01T00:00:00Z';
+  const zone = { id: ZONE_ID, name: ZONE, created, ttl: 3600, labels: {}, nameServers: ['ns1.bench.test.'] };
+  const lines = [JSON.stringify([[`zone ${ZONE_ID}`, zone]])];
   for (let at = 0; at < teams * setsPerTeam; at += 1) {
     const name = setOf(at % teams, Math.floor(at / teams));
     const records = [{ value: '192.0.2.1', comment: '' }];
-    const next = { name, type: 'A', ttl: 300, labels: {}, protection: { change: false }, records };
-    lines.push(JSON.stringify({ kind: 'change', change: { zoneId: ZONE_ID, name, type: 'A', next } }));
+    const set = { name, type: 'A', ttl: 300, labels: {}, protection: { change: false }, records };
+    lines.push(JSON.stringify([[`set ${ZONE_ID} ${name}/A`, set]]));
   }
   writeFileSync(file, `${lines.join('\n')}\n`);
 }
