@@ -18,10 +18,7 @@ import { clientRows } from '../support/clients/matrix/rows.js';
 import { type Pebble, startPebble } from '../support/clients/pebble.js';
 import { type System, startSystem } from '../support/system/start-system.js';
 
-/*
- * Every client of the table, with its own team: what `npm test` tries too, and those that take long to build.
- * `CORRAL_CLIENTS=lego,certbot` tries these only.
- */
+/* Every client of the table, with its own team. `CORRAL_CLIENTS=lego,certbot` tries these only. */
 
 const chosen = process.env.CORRAL_CLIENTS?.split(',');
 const provided = await provide(clientRows.filter(({ name }) => chosen === undefined || chosen.includes(name)));

@@ -31,7 +31,9 @@ const EACH = 3;
 const ACT_RUDELY = fileURLToPath(new URL('../support/neighbours/act-rudely.ts', import.meta.url));
 const DEFAULTS = { LIMIT_PER_ADDRESS: undefined, CONNECTIONS_PER_ADDRESS: undefined } as const;
 
-const names = JSON.parse(await actRudely('names', {})) as string[];
+const all = JSON.parse(await actRudely('names', {})) as string[];
+/** `npm test` tries one neighbour, of which both services get requests. */
+const names = measured === undefined ? ['slow connections, 300 to each service'] : all;
 let system: ClusterSystem;
 let polite: Tenant;
 let rude: Tenant;

@@ -6,12 +6,9 @@ import TestSequencer from '@jest/test-sequencer';
  * whatever long file it begins last is waited for alone.
  */
 const longest = [
-  'tests/system/console/clusters',
-  'tests/system/clusters/cluster-crash',
+  'tests/system/console/',
   'tests/system/dns/dns-crash',
-  'tests/system/clusters/pools-on-servers',
-  'tests/system/clusters/cluster-shutdown',
-  'tests/system/dns/dns-replicas',
+  'tests/system/clusters/cluster-crash',
   'tests/system/',
   'apps/reconciler/test/clusters/on-a-garden',
 ];

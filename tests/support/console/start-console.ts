@@ -117,7 +117,11 @@ async function openPage(
   path: string,
   { sessionid = dev.teams[0]?.admin.sessionid ?? null, theme = 'light', width = 1280 }: OpenOptions = {},
 ): Promise<Page> {
-  const context = await browser.newContext({ viewport: { width, height: 800 }, colorScheme: theme });
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: theme,
+    reducedMotion: 'reduce',
+  });
   // A write whose gateway was killed is settled after its lease, and a machine may be slow.
   context.setDefaultTimeout(WAIT_MS_MAX);
   await context.grantPermissions(['clipboard-read', 'clipboard-write']);

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { fillPage, HOW } from '../../support/clients/matrix/page.js';
-import { GATE, LONG, pinnedVersion, recordedResult } from '../../support/clients/matrix/results.js';
+import { COMMAND, pinnedVersion, recordedResult } from '../../support/clients/matrix/results.js';
 import { clientRows } from '../../support/clients/matrix/rows.js';
 import { builtFile } from '../../support/system/program.js';
 
@@ -20,7 +20,7 @@ describe('docs/clients.md', () => {
     expect(recordedResult(row)).toMatchObject({
       client: row.name,
       version: pinnedVersion(row),
-      ran: row.isInGate ? GATE : LONG,
+      ran: COMMAND,
     });
   });
 });

@@ -1,8 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises';
-import { describeNeeding, isRedisInstalled, missingRedisServer, showsLessWithout, waitFor } from '@corral/testing';
+import { isRedisInstalled, missingRedisServer, showsLessWithout } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Load, startLoad, untilWritten } from '../../support/clients/background-load.js';
-import { callDns } from '../../support/clients/dns-api.js';
 import { type AnsweredWrite, countAccepted, runChaos } from '../../support/crashes/chaos.js';
 import { expectNothingLostOrInvented } from '../../support/crashes/crash-judge.js';
 import { readCrashPlan } from '../../support/crashes/crash-plan.js';
@@ -19,27 +16,22 @@ import {
 } from '../../support/soak/holdings.js';
 import { type Answers, sideLoad } from '../../support/soak/side-load.js';
 import { summaryOf } from '../../support/soak/summary.js';
-import { untilSettled } from '../../support/system/mirror.js';
 import { restartablePostgres } from '../../support/system/postgres.js';
 import type { Program } from '../../support/system/program.js';
 import { restartableRedis } from '../../support/system/redis.js';
 import { type RoundRobin, startRoundRobin } from '../../support/system/round-robin.js';
-import { type System, shortLeases, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import { type System, shortLeases, startSystem } from '../../support/system/start-system.js';
 import { undo } from '../../support/system/system-parts.js';
 
 /** Set by `npm run test:long -- soak`: kills and outages are rarer, so that there is steady work in between. */
 const soakMinutes = process.env.CORRAL_SOAK_MINUTES;
 const isSoak = soakMinutes !== undefined;
 const { seed, minutes } = readCrashPlan({ minutes: Number(soakMinutes ?? 0) });
-/** `CORRAL_AWAY_SECONDS=20` makes the outages of Postgres and Redis longer. The expectations are the same. */
-const awayMs = Number(process.env.CORRAL_AWAY_SECONDS ?? 0) * 1_000;
 
-const KILLS_MIN = 8;
-const ACCEPTED_MIN = 25;
+/** `npm test` ends when each process that may be killed was. */
+const [KILLS_MIN, ACCEPTED_MIN] = minutes > 0 ? [8, 25] : [4, 10];
 const RECORDS_PER_TEAM = 12;
-const RIVALS = ['acme', 'globex', 'initech'];
-/** A team whose records no other client changes: its clients see only the effects of the processes. */
-const ALONE = 'hooli';
+const TEAMS = ['acme', 'globex', 'initech'];
 const COURSE_CODE = 'CRASH-COURSE';
 const longLifetimes = lifetimesOf({ steadyMsMax: 20_000 });
 /** In shorter runs, a program still warms up in the first third. Idle connections also need long to be closed. */
@@ -55,23 +47,20 @@ const ALARMING = /unexpected error ends the process|unhandled ?rejection|MaxList
 
 const ends: (() => Promise<unknown>)[] = [];
 const disturbances: Disturbance[] = [];
-let redis: Awaited<ReturnType<typeof restartableRedis>>;
-let postgres: Awaited<ReturnType<typeof restartablePostgres>>;
 let system: System;
 let proxy: RoundRobin;
 let url: string;
-let load: Load | undefined;
 
 showsLessWithout(missingRedisServer());
 
 beforeAll(async () => {
   const absences = isSoak ? seldomAway : undefined;
-  postgres = await restartablePostgres();
+  const postgres = await restartablePostgres();
   ends.push(postgres.remove);
   disturbances.push(restartedPostgres(postgres, seed + 1_000, absences));
   let redisUrl: string | undefined;
   if (isRedisInstalled()) {
-    redis = await restartableRedis();
+    const redis = await restartableRedis();
     await redis.start();
     ends.push(redis.kill);
     disturbances.push(forgetfulRedis(redis, seed + 2_000, absences));
@@ -81,7 +70,7 @@ beforeAll(async () => {
     gateways: 3,
     reconcilers: 2,
     demos: true,
-    teams: [...RIVALS, ALONE],
+    teams: TEAMS,
     redisUrl,
     databaseUrl: postgres.url,
     gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error', ...shortLeases },
@@ -95,8 +84,6 @@ beforeAll(async () => {
   await system.admin('course', 'create', COURSE_CODE, '--limit', '8');
 });
 afterEach(async () => {
-  await load?.stop();
-  load = undefined;
   await system?.cloud.clearFaults();
 });
 afterAll(async () => {
@@ -118,7 +105,6 @@ describe('three gateways and two reconcilers', () => {
       const endsAt = performance.now() + minutes * 60_000;
       const chaos = await runChaos(system, {
         seed,
-        teams: rivals(),
         urls: [url],
         beside: beside.run,
         isOver: ({ kills, answered }) =>
@@ -150,60 +136,6 @@ describe('three gateways and two reconcilers', () => {
     },
     600_000 + minutes * 2 * 60_000,
   );
-
-  it('answer 503 with Retry-After while Postgres is unavailable, and recover without a restart', async () => {
-    load = startLoad(url, alone());
-    await untilWritten(load, 20);
-    const servedBefore = [...proxy.served];
-    const pids = pidsOf(system);
-
-    await postgres.stop();
-    const leftAt = performance.now();
-    await waitFor('reads and writes to be refused', () => isRefused(load, false) && isRefused(load, true));
-    await pause(Math.max(0, awayMs - (performance.now() - leftAt)));
-    const whileAway = load.answers.length;
-    await postgres.start();
-    await untilWritten(load, 20);
-    await load.stop();
-
-    expect(load.failures).toEqual([]); // each answer had the documented form, and each 503 a Retry-After
-    const refused = load.answers.filter(({ status }) => status >= 500);
-    expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
-      refused.map(() => [503, 'unavailable']),
-    );
-    expect(whileAway).toBeLessThan(load.answers.length);
-    const servedSince = proxy.served.map((served, at) => served - (servedBefore[at] as number));
-    expect(Math.min(...servedSince)).toBeGreaterThan(0);
-    await expectSettled(await loseAnswer('after-postgres'));
-    expect(pidsOf(system)).toEqual(pids);
-  });
-});
-
-describeNeeding(describe, missingRedisServer(), 'three gateways and two reconcilers on Redis', () => {
-  it('serve as before while Redis is unavailable, and afterwards', async () => {
-    load = startLoad(url, alone());
-    await untilWritten(load, 20);
-
-    const pids = pidsOf(system);
-    await redis.kill();
-    const leftAt = performance.now();
-    await untilWritten(load, 40);
-    await pause(Math.max(0, awayMs - (performance.now() - leftAt)));
-    await untilWritten(load, 10);
-    await load.stop();
-    const whileAway = await loseAnswer('while-redis-is-away');
-    await redis.start();
-    await expectSettled(whileAway);
-    const later = startLoad(url, alone());
-    await untilWritten(later, 20).finally(later.stop);
-
-    for (const { failures, answers } of [load, later]) {
-      expect(failures).toEqual([]);
-      expect(answers.filter(({ status }) => status >= 500 || status === 429)).toEqual([]);
-    }
-    await expectSettled(await loseAnswer('after-redis'));
-    expect(pidsOf(system)).toEqual(pids);
-  });
 });
 
 const killSeldom =
@@ -211,40 +143,9 @@ const killSeldom =
   (program: Program, index: number): Promise<void> =>
     killAgainAndAgain(program, { ...killer, seed: killer.seed + index, lifetimes: longLifetimes });
 
-const rivals = (): Team[] => system.teams.filter(({ slug }) => slug !== ALONE);
-const alone = (): Team => system.teams.find(({ slug }) => slug === ALONE) as Team;
-
 /** Whether the quota had to refuse something: a run without a refusal says nothing about the quota. */
 const wasFull = (answered: readonly AnsweredWrite[]): boolean =>
   answered.some(({ code }) => code === 'resource_limit_exceeded');
 
 const wereAllServed = (answers: Answers): boolean =>
   ['lists', 'actions', 'demos'].every((kind) => (answers[kind]?.[200] ?? 0) > 0);
-
-/** @returns the name of a set whose creation arrived, whose answer was lost, and whose outcome no gateway found out */
-async function loseAnswer(label: string): Promise<string> {
-  const { token, slug } = alone();
-  const name = `${label}.${slug}`;
-  await system.cloud.addFaults(
-    { match: { method: 'POST', path: '/rrsets$' }, effect: { reset: 'after' } },
-    { match: { method: 'GET', path: `/rrsets/${name}` }, times: null, effect: { status: 500 } },
-  );
-  const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
-  const { status } = await callDns(system.url, { method: 'POST', path: `/zones/${ZONE}/rrsets`, token, body });
-  expect(status).toBe(502);
-  await system.cloud.clearFaults();
-  return name;
-}
-
-/** Asserts that reconcilers found out the outcome, which shows that their jobs still run. */
-async function expectSettled(name: string): Promise<void> {
-  await untilSettled(system);
-  const path = `/zones/${ZONE}/rrsets/${name}/A`;
-  const found = await callDns(system.url, { method: 'GET', path, token: alone().token });
-  expect(found.status).toBe(200);
-}
-
-const pidsOf = ({ gateways, reconcilers }: System): number[] => [...gateways, ...reconcilers].map(({ pid }) => pid);
-
-const isRefused = (load: Load | undefined, isWrite: boolean): boolean =>
-  load?.answers.some((answer) => answer.status === 503 && answer.isWrite === isWrite) ?? false;

@@ -3,11 +3,13 @@ import { parseLongArguments } from './long-arguments.js';
 
 describe('the arguments of a long test', () => {
   it.each([
+    [['system'], ['tests', 'long/system'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['system', 'dns', '--times', '2'], ['tests', 'long/system/dns'], { CORRAL_TEST_LONG: '1' }, 2],
     [
       ['crash'],
       [
         ...['tests', 'system/clusters/cluster-crash', 'system/dns/dns-crash', 'long/dns-crash-without-redis'],
-        'system/clusters/pools-on-servers',
+        'long/system/clusters/pools-on-servers',
       ],
       { CORRAL_CRASH_MINUTES: '30', CORRAL_TEST_LONG: '1' },
       1,
@@ -47,6 +49,7 @@ describe('the arguments of a long test', () => {
     [['everything'], 'no part "everything"'],
     [['crash', 'mail'], '"mail" is not one of clusters, dns, servers'],
     [['crash', 'dns', 'clusters'], '"dns clusters" is not one of'],
+    [['system', 'mail'], '"mail" is not one of cli, clients'],
     [['crash', '--minutes'], 'minutes'],
     [['crash', '--minutes', ''], 'not ""'],
     [['crash', '--minutes', 'ten'], 'not "ten"'],

@@ -17,6 +17,7 @@ export interface LongTest {
 
 const MINUTES = { crash: 30, soak: 9 };
 const TIMES = {
+  system: 1,
   crash: 1,
   pipeline: 1,
   soak: 1,
@@ -41,11 +42,17 @@ const TIMES_MAX = 1_000;
 const CRASHES: Readonly<Record<string, readonly string[]>> = {
   clusters: ['system/clusters/cluster-crash'],
   dns: ['system/dns/dns-crash', 'long/dns-crash-without-redis'],
-  servers: ['system/clusters/pools-on-servers'],
+  servers: ['long/system/clusters/pools-on-servers'],
 };
+
+/** The folders of `tests/long/system`. */
+const AREAS = ['cli', 'clients', 'clusters', 'console', 'dns'];
 
 export const usage = `Usage: npm run test:long -- <part> [options]
 
+  system [${AREAS.join('|')}] [--times ${TIMES.system}]
+          runs the tests of the whole system that \`npm test\` has no time for, all of them or those of one area: several replicas and
+          workers, shutdowns, outages, traces, the fuzzer, and what goes deeper in the console. All of them take 20 minutes on two cores.
   crash [clusters|dns|servers] [--minutes ${MINUTES.crash}] [--times ${TIMES.crash}]
           kills processes and injects faults in everything around them: for clusters, for DNS and for servers that join and leave.
           Without a name all three run at the same time. It takes --minutes, and up to 5 more until the system is stable again.
@@ -60,7 +67,7 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           what it reported is true. Another one works beside people who change the same clusters, and must destroy nothing that no plan
           named. It takes 15 minutes.
   orders [--times ${TIMES.orders}]
-          runs all tests in a random order, several times. Each run takes half an hour on two cores, like \`npm test\`.
+          runs all tests in a random order, several times. Each run takes ten minutes on two cores, like \`npm test\`.
   images [--times ${TIMES.images}]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
   node [--times ${TIMES.node}]
@@ -88,6 +95,14 @@ Each run has its own seed, which is printed. Set CORRAL_CRASH_SEED to repeat the
 /** @throws Error with the mistake and the usage */
 export function parseLongArguments([part, ...args]: readonly string[]): LongTest {
   switch (part) {
+    case 'system': {
+      const { words, times } = parse(args, { times: TIMES.system });
+      const [area, ...rest] = words;
+      if ((area !== undefined && !AREAS.includes(area)) || rest.length > 0)
+        throw refusal(`"${words.join(' ')}" is not one of ${AREAS.join(', ')}.`);
+      const file = area === undefined ? 'long/system' : `long/system/${area}`;
+      return { run: { args: ['tests', file], env: { CORRAL_TEST_LONG: '1' }, isSeeded: true }, times };
+    }
     case 'crash': {
       const { words, minutes, times } = parse(args, { minutes: MINUTES.crash, times: TIMES.crash });
       const [product, ...rest] = words;

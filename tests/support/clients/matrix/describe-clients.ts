@@ -9,7 +9,7 @@ import { type Client, missingOf, pebble } from '../client-programs.js';
 import { playCertificates, playCertificatesNearQuota } from './certificates-story.js';
 import { type Trouble, troubles } from './faults.js';
 import { NEAR_QUOTA, partNames, STORY } from './parts.js';
-import { GATE, LONG, pinnedVersion, recordedResult, recordResult } from './results.js';
+import { COMMAND, pinnedVersion, recordedResult, recordResult } from './results.js';
 import type { ClientRow } from './rows.js';
 import { type Stage, setStage } from './stage.js';
 import { type Outcome, playRecords, playRecordsNearQuota } from './stories.js';
@@ -89,7 +89,7 @@ export function describeClient({ row, client }: ProvidedRow, surroundings: () =>
         const parts: Record<string, Outcome> = {};
         for (const { name, play } of plays) parts[name] = await outcomeOf(name, play);
         const version = pinnedVersion(row);
-        const result = { client: row.name, version, ran: row.isInGate ? GATE : LONG, parts };
+        const result = { client: row.name, version, ran: COMMAND, parts };
         expect(Object.keys(parts)).toEqual(partNames);
         if (process.env.CORRAL_WRITE_DOCS) recordResult(result);
 
@@ -116,8 +116,8 @@ function playsOf(row: ClientRow): [Story, Play] {
   return [(stage, trouble) => playRecords(play(stage), trouble), (stage) => playRecordsNearQuota(play(stage))];
 }
 
-/** Enough for more than one page of a list; in `npm test`, whose time is short, enough for every kind of change. */
-const MANY = process.env.CORRAL_TEST_LONG === undefined ? 3 : 30;
+/** Enough for more than one page of a list. */
+const MANY = 30;
 
 /** Sets the stage for a client, in its team. */
 export async function stageOf({ row, client }: ProvidedRow, around: Surroundings, folder: string): Promise<Stage> {

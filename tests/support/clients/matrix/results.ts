@@ -16,8 +16,8 @@ export interface ClientResult {
 const folder = join(repository, 'tests', 'clients', 'results');
 const fileOf = ({ name }: Pick<ClientRow, 'name'>): string => join(folder, `${name}.json`);
 
-export const GATE = 'npm test';
-export const LONG = 'npm run test:long -- clients';
+/** The command that tries every client. */
+export const COMMAND = 'npm run test:long -- clients';
 
 /** @returns the version that the client's folder pins @throws Error if it pins none */
 export function pinnedVersion({ folder, pin }: Pick<ClientRow, 'folder' | 'pin'>): string {

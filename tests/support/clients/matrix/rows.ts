@@ -41,9 +41,7 @@ export interface ClientRow {
   readonly address: 'endpoint' | 'built-in';
   /** Whether it keeps record sets, or gets certificates for names. */
   readonly story: 'records' | 'certificates';
-  /** Whether `npm test` tries it, and not only `npm run test:long -- clients`. */
-  readonly isInGate: boolean;
-  /** The number of further record sets: the default is 30, in `npm test` 3. */
+  /** The number of further record sets. The default is 30. */
   readonly many?: number;
   /** What it is told to keep. The default is every kind of record set and of change. */
   readonly states?: (team: string) => WantedStates;
@@ -72,7 +70,6 @@ export const clientRows: readonly ClientRow[] = [
     args: ['10'],
     address: 'endpoint',
     story: 'records',
-    isInGate: true,
     proves: 'The calls of the Terraform provider, with a state file like that of Terraform.',
   },
   {
@@ -85,7 +82,6 @@ export const clientRows: readonly ClientRow[] = [
     args: ['30'],
     address: 'endpoint',
     story: 'records',
-    isInGate: false,
     many: 90,
     proves: 'The same with `-parallelism=30`.',
   },
@@ -99,7 +95,6 @@ export const clientRows: readonly ClientRow[] = [
     address: 'built-in',
     story: 'certificates',
     snippets: ['certificate.sh', 'delegated.sh'],
-    isInGate: false,
     proves: 'A wildcard certificate, and one of a foreign name whose `_acme-challenge` is a CNAME, from pebble.',
   },
   {
@@ -111,7 +106,6 @@ export const clientRows: readonly ClientRow[] = [
     needs: 'Rust',
     address: 'endpoint',
     story: 'records',
-    isInGate: false,
     proves: 'A client with types generated from the OpenAPI document of the upstream.',
   },
   {
@@ -125,7 +119,6 @@ export const clientRows: readonly ClientRow[] = [
     story: 'records',
     snippets: ['values.yaml'],
     keeps: registryOf,
-    isInGate: false,
     many: 9,
     proves: 'Owners and wildcards in the TXT registry, with a provider of ours.',
   },
@@ -142,7 +135,6 @@ export const clientRows: readonly ClientRow[] = [
     snippets: ['values.yaml'],
     keeps: (wanted, stage) => registryOf(wanted, stage, { ttl: ZONE_TTL }).map(relativeAliases),
     remedy: deleteOrphans,
-    isInGate: false,
     many: 9,
     proves: 'The same, with the webhook as a process of its own.',
   },
@@ -156,7 +148,6 @@ export const clientRows: readonly ClientRow[] = [
     address: 'built-in',
     story: 'records',
     snippets: ['creds.json', 'dnsconfig.js', 'records.js'],
-    isInGate: false,
     proves: '`dnscontrol push`, which deletes what its files do not have, and `dnscontrol get-zones`.',
   },
   {
@@ -171,7 +162,6 @@ export const clientRows: readonly ClientRow[] = [
     states: wantedAddresses,
     deletes: false,
     snippets: ['config.json'],
-    isInGate: false,
     proves: 'Names follow an address, for IPv4 and IPv6. It never deletes.',
   },
   {
@@ -183,7 +173,6 @@ export const clientRows: readonly ClientRow[] = [
     needs: 'Python 3 with venv',
     address: 'endpoint',
     story: 'records',
-    isInGate: false,
     proves: 'A program with a state file, which waits for every action.',
   },
   {
@@ -196,7 +185,6 @@ export const clientRows: readonly ClientRow[] = [
     needs: 'Python 3 with venv',
     address: 'built-in',
     story: 'records',
-    isInGate: false,
     proves: '`octodns-sync`, which does not wait for actions, and `octodns-dump`.',
   },
   {
@@ -208,7 +196,6 @@ export const clientRows: readonly ClientRow[] = [
     needs: 'Python 3 with venv',
     address: 'built-in',
     story: 'records',
-    isInGate: false,
     proves: 'Changes of single records, found by the zone’s SOA record.',
   },
   {
@@ -222,7 +209,6 @@ export const clientRows: readonly ClientRow[] = [
     args: ['hetzner.hcloud'],
     address: 'endpoint',
     story: 'records',
-    isInGate: false,
     many: 0,
     proves: 'A playbook with `zone_rrset` and `zone_rrset_info` of the collection 6.12.0.',
   },
@@ -237,7 +223,6 @@ export const clientRows: readonly ClientRow[] = [
     args: ['community.dns'],
     address: 'built-in',
     story: 'records',
-    isInGate: false,
     proves: 'A playbook with `hetzner_dns_record_sets` of the collection 4.2.0, which also prunes.',
   },
   {
@@ -250,7 +235,6 @@ export const clientRows: readonly ClientRow[] = [
     needs: 'Python 3 with venv, and Go',
     address: 'built-in',
     story: 'certificates',
-    isInGate: false,
     proves: 'Certificates of pebble, with a wildcard and with a challenge delegated by CNAME.',
   },
 ];

@@ -2,16 +2,16 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { closedUrl } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { signIn } from '../support/clusters/client.js';
-import { aCluster } from '../support/clusters/journey.js';
-import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import { signIn } from '../../support/clusters/client.js';
+import { aCluster } from '../../support/clusters/journey.js';
+import { type ClusterSystem, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
 import {
   type OtlpReceiver,
   type ReceivedSpan,
   renderTrace,
   startOtlpReceiver,
-} from '../support/system/otlp-receiver.js';
-import { ZONE } from '../support/system/system-parts.js';
+} from '../../support/system/otlp-receiver.js';
+import { ZONE } from '../../support/system/system-parts.js';
 
 const [SERVER, CLIENT] = [2, 3];
 const HEADERS = 'x-tenant=corral%20a';
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 /** The lines of the trace in the documentation that begins like this, as patterns. */
 function documented(start: string): unknown[] {
-  const text = readFileSync(new URL('../../docs/traces.md', import.meta.url), 'utf8');
+  const text = readFileSync(new URL('../../../docs/traces.md', import.meta.url), 'utf8');
   const block = text.split('```').find((part) => part.startsWith(`\n${start}`));
   if (block === undefined) throw new Error(`docs/traces.md has no trace of ${start}`);
   const patternOf = (line: string) =>

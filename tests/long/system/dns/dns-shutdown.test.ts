@@ -1,8 +1,8 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { callDns } from '../../support/clients/dns-api.js';
-import { ownSets, readMirror, untilSettled } from '../../support/system/mirror.js';
-import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import { callDns } from '../../../support/clients/dns-api.js';
+import { ownSets, readMirror, untilSettled } from '../../../support/system/mirror.js';
+import { type System, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
 
 let system: System;
 

@@ -1,14 +1,13 @@
-import { readFile } from 'node:fs/promises';
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missingBrowser } from '../../support/console/browser.js';
+import { missingBrowser } from '../../../support/console/browser.js';
 import {
   closePage,
   type DevTeam,
   expectAccessible,
   type RunningConsole,
   startConsole,
-} from '../../support/console/start-console.js';
+} from '../../../support/console/start-console.js';
 
 const missing = await missingBrowser();
 const DAY_MS = 86_400_000;
@@ -62,33 +61,6 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     await closePage(page);
   });
 
-  it('filters by address, keeps the filters over a reload, and exports what is shown', async () => {
-    const page = await running.open('/teams/acme/audit?kind=dns_token');
-    await page.getByRole('row', { name: /ends soon/ }).waitFor();
-    await page.keyboard.press('/');
-    await page.keyboard.type('third');
-    await page.getByRole('row', { name: /ends soon/ }).waitFor({ state: 'detached' });
-    await page.waitForURL(/kind=dns_token&name=third/);
-    await page.reload();
-    await page.getByRole('row', { name: /third/ }).waitFor();
-    expect(await page.getByRole('row').count()).toBe(2);
-    await expectAccessible(page);
-
-    const download = page.waitForEvent('download');
-    await page.getByRole('link', { name: 'Export what is shown' }).click();
-    const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
-    expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['third']);
-
-    await page.getByLabel('Name of the target').fill('nothing');
-    await page.getByText('No entry matches the filters.').waitFor();
-    await page.getByRole('button', { name: 'Clear' }).click();
-    await page
-      .getByRole('row', { name: /connection\.create/ })
-      .first()
-      .waitFor();
-    await closePage(page);
-  });
-
   it('shows what was requested and answered, and what a change replaced', async () => {
     const { dnsUrl, zoneName, teams } = running.dev;
     const acme = teams[0] as DevTeam;
@@ -127,20 +99,6 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     await page.getByLabel(/^Follow/).press('Space');
     await team('PUT', 'service-accounts/followed/', { spec: { role: 'viewer' } });
     await page.getByRole('row', { name: /service_account\..* followed/ }).waitFor();
-    await closePage(page);
-  });
-
-  it('shows what is recorded of the current hour, and says so when there is nothing', async () => {
-    const page = await running.open('/teams/acme');
-    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
-    await page.keyboard.press('g');
-    await page.keyboard.press('u');
-    await page.getByText('All values as a table').click();
-    await page.getByRole('row', { name: /not complete/ }).waitFor();
-    expect(await page.getByRole('figure').count()).toBe(5);
-    await page.context().route('**/usage/?*', (route) => route.fulfill({ json: usageOf('day', 0) }));
-    await page.getByText('90 d', { exact: true }).click();
-    await page.getByText('Nothing recorded in this time.').waitFor();
     await closePage(page);
   });
 

@@ -1,16 +1,16 @@
 import { describeNeeding, isRedisInstalled, missingRedisServer, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { operationIdOf, type TeamClient } from '../../support/clusters/client.js';
-import { aCluster, aPool, change, getCluster, getShoot, untilPhase } from '../../support/clusters/journey.js';
+import { operationIdOf, type TeamClient } from '../../../support/clusters/client.js';
+import { aCluster, aPool, change, getCluster, getShoot, untilPhase } from '../../../support/clusters/journey.js';
 import {
   type ClusterSystem,
   type ClusterTeam,
   startClusterSystem,
-} from '../../support/clusters/start-cluster-system.js';
-import { restartablePostgres } from '../../support/system/postgres.js';
-import type { Program } from '../../support/system/program.js';
-import { restartableRedis } from '../../support/system/redis.js';
-import { undo } from '../../support/system/system-parts.js';
+} from '../../../support/clusters/start-cluster-system.js';
+import { restartablePostgres } from '../../../support/system/postgres.js';
+import type { Program } from '../../../support/system/program.js';
+import { restartableRedis } from '../../../support/system/redis.js';
+import { undo } from '../../../support/system/system-parts.js';
 
 const ends: (() => Promise<unknown>)[] = [];
 let postgres: Awaited<ReturnType<typeof restartablePostgres>>;

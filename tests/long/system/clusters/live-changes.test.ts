@@ -1,14 +1,14 @@
 import type { TeamEvent } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { signIn } from '../../support/clusters/client.js';
-import { type Follower, followEvents } from '../../support/clusters/follow-events.js';
+import { signIn } from '../../../support/clusters/client.js';
+import { type Follower, followEvents } from '../../../support/clusters/follow-events.js';
 import {
   type ClusterApi,
   type ClusterSystem,
   startClusterSystem,
-} from '../../support/clusters/start-cluster-system.js';
-import { type Ends, undo } from '../../support/system/system-parts.js';
+} from '../../../support/clusters/start-cluster-system.js';
+import { type Ends, undo } from '../../../support/system/system-parts.js';
 
 const STREAMS = 1_000;
 const MEGABYTE = 1_048_576;

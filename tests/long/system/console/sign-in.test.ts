@@ -1,27 +1,11 @@
 import { describeNeeding, startFlakyProxy } from '@corral/testing';
 import { type IdentityProvider, startIdentityProvider } from '@corral/testing/identity-provider';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { corralCommand } from '../../support/cli/corral.js';
-import { missingBrowser } from '../../support/console/browser.js';
-import { closePage, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+import { missingBrowser } from '../../../support/console/browser.js';
+import { closePage, type RunningConsole, startConsole } from '../../../support/console/start-console.js';
 
 const missing = await missingBrowser();
 const TABS = 7;
-const PAGES = [
-  '',
-  '/dns/records',
-  '/dns/zone-file',
-  '/dns/tokens',
-  '/dns/tokens/+',
-  '/dns/demos',
-  '/clusters',
-  '/clusters/+',
-  '/connections',
-  '/connections/main',
-  '/people',
-  '/settings',
-  '/audit',
-];
 
 describeNeeding(describe, missing, 'sessions and live updates of the console', () => {
   let running: RunningConsole;
@@ -52,22 +36,6 @@ describeNeeding(describe, missing, 'sessions and live updates of the console', (
     await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
     await page.getByRole('button', { name: 'member@acme.test' }).waitFor();
     await closePage(page);
-  });
-
-  it('lets the command line sign in as the person who allows it', async () => {
-    const corral = await corralCommand();
-    const login = corral.start(['login', '--url', url(''), '--no-browser']);
-    const [address = ''] = await login.untilSaid(/http\S+authorize\S+/);
-    const page = await running.open('', { sessionid: null });
-    await page.goto(address);
-    await page.getByLabel('E-mail address').fill('member@globex.test');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('asks to sign in as member@globex.test').waitFor();
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await page.getByText('You are signed in').waitFor();
-    expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
-    await page.context().close();
-    await corral.remove();
   });
 
   it('keeps what was typed when the session ends while a form is sent, and is live again after a sign-in in any tab', async () => {
@@ -148,23 +116,5 @@ describeNeeding(describe, missing, 'sessions and live updates of the console', (
     for (const page of others) await page.getByRole('link', { name: 'after the first' }).waitFor();
     expect(streams).toBe(1);
     await context.close();
-  });
-
-  it('stores no token, loads nothing from elsewhere and needs no exception from its policy', async () => {
-    const page = await running.open('/teams/acme');
-    const origins = new Set<string>();
-    page.on('request', (request) => origins.add(new URL(request.url()).origin));
-    for (const path of PAGES) {
-      await page.goto(url(`/console/teams/acme${path}`));
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      const kept = await page.evaluate(() =>
-        JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
-      );
-      expect(kept).not.toMatch(/[A-Za-z0-9_-]{32}/);
-    }
-    const { baseUrl, dnsUrl } = running.dev;
-    expect([...origins].sort()).toEqual([new URL(baseUrl).origin, new URL(dnsUrl).origin].sort());
-    expect(running.complaints()).toEqual([]);
-    await closePage(page);
   });
 });

@@ -1,10 +1,10 @@
 import { describeNeeding } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { missingOf, schemathesis } from '../../support/clients/client-programs.js';
-import { type FuzzTarget, fuzz, fuzzSettings } from '../../support/clients/schemathesis.js';
-import { signIn } from '../../support/clusters/client.js';
-import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
-import { startSystem, type Team } from '../../support/system/start-system.js';
+import { missingOf, schemathesis } from '../../../support/clients/client-programs.js';
+import { type FuzzTarget, fuzz, fuzzSettings } from '../../../support/clients/schemathesis.js';
+import { signIn } from '../../../support/clusters/client.js';
+import { startClusterSystem } from '../../../support/clusters/start-cluster-system.js';
+import { startSystem, type Team } from '../../../support/system/start-system.js';
 
 /*
  * Valid and invalid requests that are generated from the documents of the services. No answer may be a fault, and each

@@ -3,8 +3,8 @@ import { fileURLToPath } from 'node:url';
 import type { ChangeEffect, Connection } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { runCommand } from '../../support/clients/run-command.js';
-import type { TeamClient } from '../../support/clusters/client.js';
+import { runCommand } from '../../../support/clients/run-command.js';
+import type { TeamClient } from '../../../support/clusters/client.js';
 import {
   aCluster,
   aPool,
@@ -13,15 +13,15 @@ import {
   getShoot,
   untilCluster,
   untilPhase,
-} from '../../support/clusters/journey.js';
-import { askKubectl, clientOf, hasKubectl, nodesOf } from '../../support/clusters/nodes-of.js';
+} from '../../../support/clusters/journey.js';
+import { askKubectl, clientOf, hasKubectl, nodesOf } from '../../../support/clusters/nodes-of.js';
 import {
   type ClusterSystem,
   type ClusterTeam,
   startClusterSystem,
-} from '../../support/clusters/start-cluster-system.js';
+} from '../../../support/clusters/start-cluster-system.js';
 
-const adminProgram = fileURLToPath(new URL('../../../apps/admin/dist/main.js', import.meta.url));
+const adminProgram = fileURLToPath(new URL('../../../../apps/admin/dist/main.js', import.meta.url));
 const keyNamed = (name: string) => `${name}:${randomBytes(32).toString('base64')}`;
 const [oldKey, newKey] = [keyNamed('old'), keyNamed('new')];
 

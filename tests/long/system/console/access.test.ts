@@ -1,14 +1,14 @@
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { missingBrowser } from '../../support/console/browser.js';
+import { missingBrowser } from '../../../support/console/browser.js';
 import {
   closePage,
   expectAccessible,
   type RunningConsole,
   startConsole,
   waitForFocus,
-} from '../../support/console/start-console.js';
+} from '../../../support/console/start-console.js';
 
 const missing = await missingBrowser();
 const TOKEN = /[A-Za-z0-9]{64}/;
@@ -29,44 +29,6 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     running = await startConsole();
   });
   afterAll(() => running?.stop());
-
-  const writeWith = async (token: string, name: string, type: string) => {
-    const { dnsUrl, zoneName } = running.dev;
-    const response = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ name, type, records: [{ value: type === 'TXT' ? '"x"' : '192.0.2.10' }] }),
-    });
-    const { error } = (await response.json()) as { error?: { message: string } | null };
-    return error?.message ?? null;
-  };
-
-  it('creates a narrow token by keyboard, whose verdicts are those of the gateway', async () => {
-    const page = await running.open('/teams/acme/dns/tokens');
-    await page.getByRole('link', { name: 'npm start' }).waitFor();
-    await page.keyboard.press('n');
-    await page.getByRole('heading', { level: 1, name: 'Create DNS token' }).waitFor();
-    await page.getByRole('button', { name: 'Certificates' }).press('Enter');
-    await page.getByRole('button', { name: 'Create token' }).press('Enter');
-    await page.getByText('Say what the token is for').waitFor();
-    await page.locator(':focus[aria-invalid="true"]').waitFor();
-    await page.keyboard.type('certificates');
-    await page.getByLabel('Name to try').fill(`www.acme.${running.dev.zoneName}`);
-    const verdict = page.getByText('This token can write only');
-    const predicted = await textOf(verdict);
-    await expectAccessible(page);
-
-    await page.getByRole('button', { name: 'Create token' }).press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Token certificates created' }).waitFor();
-    const token = await snippetOf(page, 'the token');
-
-    expect(await writeWith(token, 'www.acme', 'A')).toBe(predicted.replace(/^.*no\s*/, ''));
-    expect(await writeWith(token, '_acme-challenge.acme', 'TXT')).toBeNull();
-    await page.getByRole('tab', { name: 'lego' }).press('Enter');
-    expect(await snippetOf(page, 'the configuration of lego')).toContain(token);
-    await expectAccessible(page);
-    await closePage(page);
-  });
 
   it('shows a new token once, and asks once before it is lost', async () => {
     const page = await running.open('/teams/acme/dns/tokens/+');
@@ -120,58 +82,6 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await closePage(page);
   });
 
-  it('creates, extends and ends a demo', async () => {
-    const page = await running.open('/teams/acme/dns/demos');
-    await page.getByText('No demos run.').waitFor();
-    await page.keyboard.press('n');
-    await page.getByLabel('Name').fill('Work Shop');
-    await page.keyboard.press('Enter');
-    expect(await snippetOf(page, 'the token of the demo')).toMatch(TOKEN);
-    await page.getByRole('button', { name: 'I have stored it' }).click();
-    await expectAccessible(page);
-
-    const row = page.getByRole('row', { name: /work-shop/ });
-    await row.getByText('(in 4 h)').waitFor();
-    await row.getByRole('button', { name: 'Extend work-shop' }).press('Enter');
-    await page.getByRole('menuitem', { name: '3 days from now' }).press('Enter');
-    await row.getByText('(in 3 days)').waitFor();
-    await row.getByRole('button', { name: 'End work-shop', exact: true }).press('Enter');
-    await page.getByLabel('Type work-shop to confirm').fill('work-shop');
-    await page.keyboard.press('Enter');
-    await page.getByText('No demos run.').waitFor();
-    await page.locator(':focus').waitFor();
-    await closePage(page);
-  });
-
-  it('adopts the server whose live name was typed, follows it, and deregisters it', async () => {
-    const server = running.dev.teams[0]?.servers[0]?.serverID;
-    const page = await running.open('/teams/acme/connections/main/servers/+');
-    await page.getByLabel('Number at the provider').fill('99');
-    await page.keyboard.press('Enter');
-    await page.getByText('The project of main has no such server.').waitFor();
-    await page.getByLabel('Number at the provider').fill(String(server));
-    await page.keyboard.press('Enter');
-    await page.getByText('can be adopted').waitFor();
-    const adopt = page.getByRole('button', { name: /^Wipe and adopt / });
-    const name = (await textOf(adopt)).replace('Wipe and adopt ', '');
-    await page.getByLabel(`Type ${name}`).fill(name);
-    await page.getByLabel('Type WIPE').fill('wipe');
-    await adopt.press('Enter');
-    await page.getByText('Type WIPE in capital letters.').waitFor();
-    await expectAccessible(page);
-    await page.getByLabel('Type WIPE').fill('WIPE');
-    await page.keyboard.press('Enter');
-
-    await page.getByRole('heading', { level: 1, name: 'Local project' }).waitFor();
-    const row = page.getByRole('row', { name: new RegExp(name) });
-    await row.getByText('Ready', { exact: true }).waitFor();
-    await row.getByRole('button', { name: `Deregister ${name}` }).press('Enter');
-    await page.getByLabel(`Type ${name} to confirm`).fill(name);
-    await page.keyboard.press('Enter');
-    await page.getByText('No server is adopted.').waitFor();
-    await closePage(page);
-  });
-
   it('replaces a token: the provider’s verdict is shown, and the token is kept nowhere', async () => {
     const sessionid = running.dev.teams[1]?.admin.sessionid ?? null;
     const page = await running.open('/teams/globex/connections/main', { sessionid });
@@ -185,29 +95,6 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
 
     expect(await storedIn(page)).not.toContain('a-token-of-no-project');
     await expectAccessible(page);
-    await closePage(page);
-  });
-
-  it('connects a project under a free ref, keeps what was typed under a taken one, and deletes the connection', async () => {
-    const page = await running.open('/teams/acme/connections');
-    await page.getByRole('link', { name: 'main' }).waitFor();
-    await page.keyboard.press('n');
-    await page.getByRole('textbox', { name: 'Ref' }).fill('main');
-    await page.getByLabel('API token of the project').fill('a-token-of-no-project');
-    await page.keyboard.press('Enter');
-    await page.getByText('main exists.').waitFor();
-    expect(await page.getByLabel('API token of the project').inputValue()).toBe('a-token-of-no-project');
-    await page.getByRole('textbox', { name: 'Ref' }).fill('second');
-    await page.keyboard.press('Enter');
-
-    await page.getByRole('heading', { level: 1, name: 'second' }).waitFor();
-    await page.getByText('Rejected', { exact: true }).waitFor();
-    await page.getByRole('button', { name: 'Delete connection' }).press('Enter');
-    await page.getByLabel('Type second to confirm').fill('second');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Connections' }).waitFor();
-    await page.getByRole('link', { name: 'main' }).waitFor();
-    expect(await page.getByRole('link', { name: 'second' }).count()).toBe(0);
     await closePage(page);
   });
 

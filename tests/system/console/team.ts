@@ -1,19 +1,17 @@
 import { createHmac } from 'node:crypto';
-import { describeNeeding, waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missingBrowser } from '../../support/console/browser.js';
-import { closePage, expectAccessible, type RunningConsole, startConsole } from '../../support/console/start-console.js';
+import { readFile } from 'node:fs/promises';
+import { waitFor } from '@corral/testing';
+import { beforeAll, expect, it } from '@jest/globals';
+import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
-const missing = await missingBrowser();
-const BILLING_SECRET = 'secret-of-the-billing-system-for-tests';
+export const BILLING_SECRET = 'secret-of-the-billing-system-for-tests';
 
-describeNeeding(describe, missing, 'people, sessions and settings in the console', () => {
+/** People and settings, the audit log and usage. */
+export function testTeam(started: () => RunningConsole): void {
   let running: RunningConsole;
-
-  beforeAll(async () => {
-    running = await startConsole({ BILLING_WEBHOOK_SECRETS: BILLING_SECRET });
+  beforeAll(() => {
+    running = started();
   });
-  afterAll(() => running?.stop());
 
   const signIn = async (email: string, userAgent: string): Promise<string> => {
     const response = await fetch(`${running.dev.baseUrl}/auth/dev-login/`, {
@@ -31,18 +29,6 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
       const mail = mails.find(({ recipients }) => recipients.includes(email));
       return /http\S+\/invitations\/\S+/.exec(mail?.text ?? '')?.[0] ?? false;
     });
-
-  it('does not let the last administrator leave', async () => {
-    const page = await running.open('/teams/acme/people');
-    await page.getByRole('button', { name: /^Leave/ }).click();
-    await page.getByLabel('Type acme to confirm').fill('acme');
-    await page.keyboard.press('Enter');
-    await page
-      .getByRole('alert')
-      .getByText(/administrator/)
-      .waitFor();
-    await closePage(page);
-  });
 
   it('invites by keyboard; another person accepts from the mail, becomes an administrator and is removed', async () => {
     const page = await running.open('/teams/acme/people');
@@ -78,15 +64,6 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     await invited.reload();
     await invited.getByText('Not found, or not in your teams.').first().waitFor();
     await closePage(invited);
-    await closePage(page);
-  });
-
-  it('refuses to invite a member, and keeps the address', async () => {
-    const page = await running.open('/teams/acme/people');
-    await page.getByLabel('E-mail address').fill('member@acme.test');
-    await page.getByRole('button', { name: 'Invite' }).click();
-    await page.getByRole('alert').getByText('A member of the team already has this address.').waitFor();
-    expect(await page.getByLabel('E-mail address').inputValue()).toBe('member@acme.test');
     await closePage(page);
   });
 
@@ -138,40 +115,46 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     await closePage(page);
   });
 
-  it('shows members what only administrators can do, and whom to ask; then lets them leave', async () => {
-    const sessionid = running.dev.teams[1]?.member.sessionid ?? null;
-    const page = await running.open('/teams/globex/people', { sessionid });
-    await page.getByRole('row', { name: /member@globex\.test \(you\)/ }).waitFor();
-    expect(await page.getByRole('button', { name: /^(Invite|Remove)/ }).count()).toBe(0);
-    for (const [key, heading] of [
-      ['a', 'Audit'],
-      ['c', 'Clusters'],
-    ] as const) {
-      await page.keyboard.press('g');
-      await page.keyboard.press(key);
-      await page.getByRole('heading', { level: 1, name: heading }).waitFor();
-      if (key === 'a') await page.getByText('Only administrators see the audit log. Ask admin@globex.test.').waitFor();
-    }
-    await page.getByRole('link', { name: 'People' }).click();
-    await page.getByRole('button', { name: /^Leave/ }).press('Enter');
-    await page.getByLabel('Type globex to confirm').fill('globex');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'You are not in any team' }).waitFor();
+  it('filters by address, keeps the filters over a reload, and exports what is shown', async () => {
+    for (const name of ['first', 'third']) await running.api('POST', '/api/v1/teams/acme/dns-tokens/', { name });
+    const page = await running.open('/teams/acme/audit?kind=dns_token');
+    await page.getByRole('row', { name: /first/ }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('third');
+    await page.getByRole('row', { name: /first/ }).waitFor({ state: 'detached' });
+    await page.waitForURL(/kind=dns_token&name=third/);
+    await page.reload();
+    await page.getByRole('row', { name: /third/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await expectAccessible(page);
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export what is shown' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['third']);
+
+    await page.getByLabel('Name of the target').fill('nothing');
+    await page.getByText('No entry matches the filters.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('row', { name: /dns_token\.create.*first/ }).waitFor();
     await closePage(page);
   });
 
-  it.each(['light', 'dark'] as const)('is accessible in the %s theme, also on a phone', async (theme) => {
-    const page = await running.open('/teams/acme/people', { theme, width: 390 });
-    for (const path of ['/teams/acme/people', '/teams/acme/settings', '/me']) {
-      await page.goto(`${running.dev.baseUrl}/console${path}`);
-      await page.locator('table').first().waitFor();
-      await expectAccessible(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
-    }
+  it('shows what is recorded of the current hour, and says so when there is nothing', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('u');
+    await page.getByText('All values as a table').click();
+    await page.getByRole('row', { name: /not complete/ }).waitFor();
+    expect(await page.getByRole('figure').count()).toBe(5);
+    await page
+      .context()
+      .route('**/usage/?*', (route) =>
+        route.fulfill({ json: { step: 'day', from: new Date(), to: new Date(), points: [] } }),
+      );
+    await page.getByText('90 d', { exact: true }).click();
+    await page.getByText('Nothing recorded in this time.').waitFor();
     await closePage(page);
   });
-
-  it('breaks no policy and throws nothing', () => {
-    expect(running.complaints()).toEqual([]);
-  });
-});
+}

@@ -1,8 +1,8 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { TeamClient } from '../../support/clusters/client.js';
-import { aCluster, aPool, expectAsDeclared } from '../../support/clusters/journey.js';
-import { type ClusterSystem, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
+import type { TeamClient } from '../../../support/clusters/client.js';
+import { aCluster, aPool, expectAsDeclared } from '../../../support/clusters/journey.js';
+import { type ClusterSystem, startClusterSystem } from '../../../support/clusters/start-cluster-system.js';
 
 type Worker = ClusterSystem['reconcilers'][number];
 

@@ -1,11 +1,11 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Answer } from '../../support/clients/answer.js';
-import { callDns } from '../../support/clients/dns-api.js';
-import { readEntries, writesIn } from '../../support/crashes/crash-judge.js';
-import { findUnmatched } from '../../support/crashes/upstream-history.js';
-import type { Program } from '../../support/system/program.js';
-import { DEMO_ZONE, type System, startSystem, type Team } from '../../support/system/start-system.js';
+import type { Answer } from '../../../support/clients/answer.js';
+import { callDns } from '../../../support/clients/dns-api.js';
+import { readEntries, writesIn } from '../../../support/crashes/crash-judge.js';
+import { findUnmatched } from '../../../support/crashes/upstream-history.js';
+import type { Program } from '../../../support/system/program.js';
+import { DEMO_ZONE, type System, startSystem, type Team } from '../../../support/system/start-system.js';
 
 const HOUR_SECONDS = 3_600;
 const DAY_SECONDS = 24 * HOUR_SECONDS;

@@ -3,11 +3,15 @@ import type { AdoptedServer, Cluster, NodePool } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { findBrokenServers, findSharedRebuilds, type HeldServer } from '../../support/cluster-crashes/judge-servers.js';
-import { type Adopted, adoptOne } from '../../support/clusters/adopt-one.js';
-import { aCluster, aPool, change, codeOf, untilPhase } from '../../support/clusters/journey.js';
-import { nodesOf } from '../../support/clusters/nodes-of.js';
-import { readRowChanges, recordRowChanges } from '../../support/clusters/row-history.js';
+import {
+  findBrokenServers,
+  findSharedRebuilds,
+  type HeldServer,
+} from '../../../support/cluster-crashes/judge-servers.js';
+import { type Adopted, adoptOne } from '../../../support/clusters/adopt-one.js';
+import { aCluster, aPool, change, codeOf, untilPhase } from '../../../support/clusters/journey.js';
+import { nodesOf } from '../../../support/clusters/nodes-of.js';
+import { readRowChanges, recordRowChanges } from '../../../support/clusters/row-history.js';
 import {
   adoptedServers,
   adoptedServersPath,
@@ -16,16 +20,16 @@ import {
   makeServer,
   otherLabels,
   untilServers,
-} from '../../support/clusters/server-journey.js';
+} from '../../../support/clusters/server-journey.js';
 import {
   answersTo,
   type ClusterSystem,
   type ClusterTeam,
   shortTimeouts,
   startClusterSystem,
-} from '../../support/clusters/start-cluster-system.js';
-import { drawer, readCrashPlan } from '../../support/crashes/crash-plan.js';
-import { killInTurns } from '../../support/crashes/killer.js';
+} from '../../../support/clusters/start-cluster-system.js';
+import { drawer, readCrashPlan } from '../../../support/crashes/crash-plan.js';
+import { killInTurns } from '../../../support/crashes/killer.js';
 
 const SERVERS = 3;
 /** The changes continue for this many kills. The kills continue until all servers are released, but at most this many more. */

@@ -1,15 +1,15 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Answer } from '../../support/clients/answer.js';
-import { callDns, type DnsCall } from '../../support/clients/dns-api.js';
-import { readEntries, writesIn } from '../../support/crashes/crash-judge.js';
-import { findUnmatched, replay } from '../../support/crashes/upstream-history.js';
-import { untilSettled } from '../../support/system/mirror.js';
-import { restartableRedis } from '../../support/system/redis.js';
-import { type RoundRobin, startRoundRobin } from '../../support/system/round-robin.js';
-import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
-import { shortWaits, UNLIMITED } from '../../support/system/system-parts.js';
+import type { Answer } from '../../../support/clients/answer.js';
+import { callDns, type DnsCall } from '../../../support/clients/dns-api.js';
+import { readEntries, writesIn } from '../../../support/crashes/crash-judge.js';
+import { findUnmatched, replay } from '../../../support/crashes/upstream-history.js';
+import { untilSettled } from '../../../support/system/mirror.js';
+import { restartableRedis } from '../../../support/system/redis.js';
+import { type RoundRobin, startRoundRobin } from '../../../support/system/round-robin.js';
+import { type System, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
+import { shortWaits, UNLIMITED } from '../../../support/system/system-parts.js';
 
 const PER_TOKEN = 120;
 const POLL_MS = 500;

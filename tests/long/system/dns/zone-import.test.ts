@@ -2,9 +2,9 @@ import { dnsTokenStore, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
 import { patientTransactions, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { callDns } from '../../support/clients/dns-api.js';
-import { type LocalCloud, startLocalCloud } from '../../support/system/local-cloud.js';
-import { builtFile, type Program } from '../../support/system/program.js';
+import { callDns } from '../../../support/clients/dns-api.js';
+import { type LocalCloud, startLocalCloud } from '../../../support/system/local-cloud.js';
+import { builtFile, type Program } from '../../../support/system/program.js';
 import {
   type Ends,
   type Gateway,
@@ -15,7 +15,7 @@ import {
   startAll,
   undo,
   ZONE,
-} from '../../support/system/system-parts.js';
+} from '../../../support/system/system-parts.js';
 
 /** How many sets the zone has at each label before Corral manages it. */
 const SETS: Readonly<Record<string, number>> = {

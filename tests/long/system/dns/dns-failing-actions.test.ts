@@ -1,9 +1,9 @@
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import type { Answer } from '../../support/clients/answer.js';
-import { callDns } from '../../support/clients/dns-api.js';
-import { ownSets, readMirror } from '../../support/system/mirror.js';
-import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import type { Answer } from '../../../support/clients/answer.js';
+import { callDns } from '../../../support/clients/dns-api.js';
+import { ownSets, readMirror } from '../../../support/system/mirror.js';
+import { type System, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
 
 const HOUR_MS = 3_600_000;
 

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding, freePort, startProcess } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { askNameServer } from '../../support/clients/ask-name-server.js';
+import { askNameServer } from '../../../support/clients/ask-name-server.js';
 import {
   builtInAddress,
   certifyUpstreamName,
   tlsOfUpstreamName,
   UPSTREAM_NAME,
-} from '../../support/clients/built-in-name.js';
+} from '../../../support/clients/built-in-name.js';
 import {
   hcloudGo,
   hcloudPython,
@@ -21,11 +21,11 @@ import {
   missingOf,
   missingOpenssl,
   walk,
-} from '../../support/clients/client-programs.js';
-import { type ForwardProxy, startForwardProxy } from '../../support/clients/forward-proxy.js';
-import { runCommand } from '../../support/clients/run-command.js';
-import { builtFile } from '../../support/system/program.js';
-import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+} from '../../../support/clients/client-programs.js';
+import { type ForwardProxy, startForwardProxy } from '../../../support/clients/forward-proxy.js';
+import { runCommand } from '../../../support/clients/run-command.js';
+import { builtFile } from '../../../support/system/program.js';
+import { type System, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
 
 const [go, python] = [await hcloudGo(), await hcloudPython()];
 const [challenger, lexiconRecords] = [await legoChallenge(), await lexicon()];

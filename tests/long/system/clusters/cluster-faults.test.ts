@@ -1,7 +1,7 @@
 import type { Cluster } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { operationIdOf, type TeamClient } from '../../support/clusters/client.js';
+import { operationIdOf, type TeamClient } from '../../../support/clusters/client.js';
 import {
   aCluster,
   aPool,
@@ -11,14 +11,14 @@ import {
   getCluster,
   untilCluster,
   untilPhase,
-} from '../../support/clusters/journey.js';
+} from '../../../support/clusters/journey.js';
 import {
   type ClusterSystem,
   type ClusterTeam,
   shortTimeouts,
   startClusterSystem,
-} from '../../support/clusters/start-cluster-system.js';
-import type { FaultRule } from '../../support/system/local-cloud.js';
+} from '../../../support/clusters/start-cluster-system.js';
+import type { FaultRule } from '../../../support/system/local-cloud.js';
 
 let system: ClusterSystem;
 let team: ClusterTeam;

@@ -1,0 +1,83 @@
+import { describeNeeding } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { missingBrowser } from '../../../support/console/browser.js';
+import {
+  closePage,
+  expectAccessible,
+  type RunningConsole,
+  startConsole,
+} from '../../../support/console/start-console.js';
+
+const missing = await missingBrowser();
+
+describeNeeding(describe, missing, 'the frame of the console', () => {
+  let running: RunningConsole;
+  const url = (path: string) => `${running.dev.baseUrl}${path}`;
+
+  beforeAll(async () => {
+    running = await startConsole();
+  });
+  afterAll(() => running?.stop());
+
+  it('asks for a sign-in over the page when the session ends, and continues there', async () => {
+    const page = await running.open('/teams/acme/clusters', { sessionid: null });
+    await page.getByRole('button', { name: /^member@acme\.test/ }).click();
+    await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
+    const [session] = await page.context().cookies();
+    // The session ends when the next page asks for its contents: before that, the stream of live changes could notice it first.
+    await page.context().route(
+      /dns-tokens\//,
+      async (route) => {
+        await fetch(url('/auth/logout/'), { method: 'POST', headers: { cookie: `sessionid=${session?.value}` } });
+        await route.continue();
+      },
+      { times: 1 },
+    );
+    await page.keyboard.press('g');
+    await page.keyboard.press('t');
+    await page.getByRole('dialog').getByText('Your session ended').waitFor();
+    await expectAccessible(page);
+    await page
+      .getByRole('dialog')
+      .getByRole('button', { name: /^member@acme\.test/ })
+      .click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await page.getByRole('heading', { level: 1, name: 'DNS tokens' }).waitFor();
+    await closePage(page);
+  });
+
+  it('says that live updates stopped when the API is gone, and that they are back', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByText('Live', { exact: true }).waitFor();
+    // The stream is cut at the server: a browser that is set offline keeps its open connections.
+    await page.context().route('**/events/', (route) => route.abort());
+    await running.restartApi();
+    await page.getByText(/Live updates stopped\. Shown: \d\d:\d\d:\d\d/).waitFor();
+    await page.context().unroute('**/events/');
+    await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await closePage(page);
+  });
+
+  it.each(['light', 'dark'] as const)('is accessible in the %s theme', async (theme) => {
+    for (const path of ['/teams/acme', '/sign-in', '/me']) {
+      const page = await running.open(path, { theme });
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await expectAccessible(page);
+      await closePage(page);
+    }
+  });
+
+  it('fits a phone: the navigation is in a drawer', async () => {
+    const page = await running.open('/teams/acme', { width: 390 });
+    await page.getByRole('button', { name: 'Menu' }).click();
+    await page.getByRole('dialog').getByRole('link', { name: 'Clusters' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
+    const isWider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
+    expect(isWider).toBe(false);
+    await closePage(page);
+  });
+
+  it('has complained about nothing', () => {
+    expect(running.complaints()).toEqual([]);
+  });
+});

@@ -1,0 +1,137 @@
+import { waitFor } from '@corral/testing';
+import { beforeAll, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { closePage, type DevTeam, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+
+const CLUSTERS = '/api/v1/teams/acme/clusters';
+
+interface ClusterBody {
+  readonly metadata: { readonly etag: string };
+  readonly spec: { readonly plan: string; readonly nodePools: readonly { readonly maximum: number }[] };
+  readonly status: { readonly phase: string };
+}
+
+const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+/** The pools have names as well. */
+const nameFieldOf = (page: Page) => page.getByRole('textbox', { name: 'Name' }).first();
+const planOf = (page: Page) => page.getByRole('region', { name: 'Plan', exact: true });
+
+/** Waits until the plan is that of what was typed. */
+const planned = (page: Page) => planOf(page).getByRole('status').filter({ hasText: 'Checked' }).waitFor();
+
+/** Clusters: made by keyboard, used, retried and deleted. */
+export function testClusters(started: () => RunningConsole): void {
+  let running: RunningConsole;
+  beforeAll(async () => {
+    running = started();
+    const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300, joinMs: 100 };
+    await admin('PATCH', '/garden/settings', quick);
+  });
+
+  const admin = (method: string, path: string, body: unknown) =>
+    fetch(`${running.dev.upstream.adminUrl}/admin${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const read = async (name: string) => (await running.api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
+  /** A cluster that another person or an earlier day made. */
+  const put = async (name: string): Promise<number> => {
+    const { region, kubernetesVersion, machineType } = running.dev.defaults;
+    const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
+    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools };
+    return (await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
+  };
+  const declare = async (name: string) => expect(await put(name)).toBe(202);
+  const untilReady = (name: string) =>
+    waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready');
+  const declareReady = async (name: string) => {
+    await declare(name);
+    await untilReady(name);
+  };
+
+  it('creates a cluster by keyboard, after its plan was shown', async () => {
+    const empty = running.dev.teams[1] as DevTeam;
+    const page = await running.open(`/teams/${empty.slug}/clusters`, { sessionid: empty.admin.sessionid });
+    await page.getByText('No clusters. A draft costs nothing.').waitFor();
+    await page.keyboard.press('n');
+    await headingOf(page, 'Create cluster').waitFor();
+    await nameFieldOf(page).waitFor();
+    await page.keyboard.type('web');
+    await planOf(page).getByText('Its control plane and its nodes are created.').waitFor();
+    await planOf(page).getByText('(default)').first().waitFor();
+    await planned(page);
+    await page.keyboard.press('Control+Enter');
+
+    await headingOf(page, 'web').waitFor();
+    await page.getByText('Ready', { exact: true }).waitFor();
+    await page.locator(':focus').waitFor();
+    await closePage(page);
+  });
+
+  it('issues a kubeconfig that stays in memory, and says to whom one was issued', async () => {
+    await declareReady('reached');
+    const page = await running.open('/teams/acme/clusters/reached/access');
+    await page.getByText('No kubeconfig was issued yet.').waitFor();
+    await page.getByLabel('Lifetime (minutes)').fill('30');
+    await page.getByRole('button', { name: 'Issue kubeconfig' }).press('Enter');
+    const config = page.getByRole('region', { name: 'kubeconfig', exact: true });
+    await config.getByText('kind: Config').waitFor();
+    await page.getByRole('button', { name: 'Copy kubeconfig' }).press('Enter');
+    await expect(page.evaluate(() => navigator.clipboard.readText())).resolves.toContain('client-key-data');
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name: 'Download acme-reached.kubeconfig' }).press('Enter'),
+    ]);
+    expect(download.suggestedFilename()).toBe('acme-reached.kubeconfig');
+    await page.getByText('kubectl config use-context acme/reached').waitFor();
+    await page.getByRole('row', { name: /admin@acme\.test/ }).waitFor();
+    expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
+      'client-key',
+    );
+    await expectAccessible(page);
+    await closePage(page);
+  });
+
+  it('follows an operation, shows why it failed and who has to act, and retries it', async () => {
+    const effect = { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'Server limit reached.' };
+    await admin('POST', '/garden/shoot-faults', [{ operations: ['Create'], times: null, effect }]);
+    await declare('batch');
+    const page = await running.open('/teams/acme/clusters');
+    await page
+      .getByRole('row', { name: /^batch/ })
+      .getByRole('link', { name: /cluster\.create/ })
+      .press('Enter');
+    await headingOf(page, 'cluster.create of batch').waitFor();
+    await page.getByText('failed', { exact: true }).waitFor();
+    await page.getByText('Your team has to act.').waitFor();
+    await expectAccessible(page);
+    await admin('DELETE', '/garden/shoot-faults', {});
+    await page.getByRole('button', { name: 'Retry batch' }).press('Enter');
+    await page.getByRole('link', { name: 'batch' }).press('Enter');
+    await headingOf(page, 'batch').waitFor();
+    await page.getByText('Ready', { exact: true }).waitFor();
+    await closePage(page);
+  });
+
+  it('deletes a cluster once its name was typed, and says what is lost', async () => {
+    await declareReady('unwanted');
+    // The deletion lasts until the page has shown it.
+    await admin('POST', '/garden/shoot-faults', [{ operations: ['Delete'], times: null, effect: { stuck: true } }]);
+    const page = await running.open('/teams/acme/clusters/unwanted/danger');
+    await page.getByRole('button', { name: 'Delete unwanted' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Delete unwanted' });
+    await dialog.getByText('deleted', { exact: true }).waitFor();
+    await dialog.getByText(/^Per month: -/).waitFor();
+    await page.keyboard.type('unwonted');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('This is not unwanted.').waitFor();
+    await expectAccessible(page);
+    await dialog.getByLabel('Type unwanted to confirm').fill('unwanted');
+    await page.keyboard.press('Enter');
+    await page.getByText('Deleting', { exact: true }).first().waitFor();
+    await admin('DELETE', '/garden/shoot-faults', {});
+    await page.getByText('Not found, or not in your teams.').waitFor();
+    await closePage(page);
+  });
+}

@@ -1,0 +1,125 @@
+import { beforeAll, beforeEach, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+
+/** Record sets and a zone file of the first team, by keyboard alone. Each test begins without record sets. */
+export function testDns(started: () => RunningConsole): void {
+  let running: RunningConsole;
+  beforeAll(() => {
+    running = started();
+  });
+
+  /** As a client of the DNS API. */
+  async function dns(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
+    const { dnsUrl, zoneName, teams } = running.dev;
+    const response = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets${path}`, {
+      method,
+      headers: { Authorization: `Bearer ${teams[0]?.dnsToken}`, 'Content-Type': 'application/json' },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    });
+    return { status: response.status, json: (await response.json()) as never };
+  }
+  beforeEach(async () => {
+    const { json } = await dns('GET', '');
+    for (const { name, type } of (json as { rrsets: { name: string; type: string }[] }).rrsets) {
+      await dns('DELETE', `/${name}/${type}`);
+    }
+  });
+  const addApi = () => dns('POST', '', { name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
+  const setAt = async (path: string) => (await dns('GET', path)).json as { rrset: Record<string, unknown> };
+  const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`Select ${name} `) });
+
+  it('adds, changes in place, clones and removes a set, with its problems while typing', async () => {
+    const page = await running.open('/teams/acme/dns/records');
+    await page.getByText('No record sets yet. Names end in acme.').waitFor();
+    await page.keyboard.press('n');
+    await page.getByLabel('Name', { exact: true }).fill('www.globex');
+    await page.getByLabel('Value 1').fill('192.0.2');
+    await page.getByText('The name does not belong to you.').waitFor();
+    await page.getByLabel('Name', { exact: true }).fill('www.acme');
+    await page.getByText('192.0.2 is no IPv4 address.').waitFor();
+    await page.getByLabel('Value 1').fill('192.0.2.7');
+    await page.getByLabel('Labels').fill('env=prod');
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await row(page, 'www.acme').getByText('env=prod').waitFor();
+    expect(await setAt('/www.acme/A')).toMatchObject({
+      rrset: { ttl: null, labels: { env: 'prod' }, records: [{ value: '192.0.2.7' }] },
+    });
+
+    await row(page, 'www.acme').focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Value 1').fill('192.0.2.8');
+    await page.getByLabel('Comment 1').fill('web');
+    await page.getByLabel('TTL (seconds)').fill('300');
+    await page.getByRole('group', { name: 'Change www.acme A' }).getByText('192.0.2.8 ; web').waitFor();
+    await page.keyboard.press('Enter');
+    await row(page, 'www.acme').getByText('300 s').waitFor();
+    await page.locator(':focus').waitFor();
+    expect(await setAt('/www.acme/A')).toMatchObject({
+      rrset: { ttl: 300, records: [{ value: '192.0.2.8', comment: 'web' }] },
+    });
+
+    await row(page, 'www.acme').focus();
+    await page.keyboard.press('F2');
+    await page.keyboard.press('Escape');
+    await page.locator('tr:focus').waitFor();
+    await page.getByRole('button', { name: 'Clone www.acme A' }).press('Enter');
+    await page.getByLabel('Name', { exact: true }).fill('api.acme');
+    await page.keyboard.press('Enter');
+    await row(page, 'api.acme').waitFor();
+
+    await row(page, 'www.acme').focus();
+    await page.keyboard.press('Delete');
+    await row(page, 'www.acme').getByText('to be removed').waitFor();
+    await page.getByRole('button', { name: 'Review' }).press('Enter');
+    await page.getByText('+0 ~0 −1, 0 refused, 0 the same; then 1 of 200 records').waitFor();
+    await page.getByRole('button', { name: 'Apply 1 change' }).press('Enter');
+    await row(page, 'www.acme').waitFor({ state: 'detached' });
+    expect((await dns('GET', '/www.acme/A')).status).toBe(404);
+    await closePage(page);
+  });
+
+  it('shows a set with its history, and works at 390 pixels', async () => {
+    await addApi();
+    const page = await running.open('/teams/acme/dns/records', { width: 390 });
+    await page.getByRole('link', { name: 'api.acme' }).press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'api.acme A' }).waitFor();
+    await page.getByText('create_rrset').or(page.getByText('create')).first().waitFor();
+    await expectAccessible(page);
+    await closePage(page);
+  });
+
+  it('plans the export of another provider, and says what it leaves out', async () => {
+    const page = await running.open('/teams/acme/dns/zone-file');
+    const lines = [
+      '@ 3600 IN SOA ns1 hostmaster ( 1 2 3 4 5 )',
+      '@ 3600 IN NS ns1',
+      '@ 1 IN MX 10 mx',
+      'www 1 IN A 192.0.2.58 ; cf_tags=cf-proxied:true',
+      'mail._domainkey IN TXT ( "v=DKIM1; k=rsa; " "p=AAAA" )',
+    ];
+    const upload = (text: string, encoding: BufferEncoding) =>
+      page.locator('input[type=file]').setInputFiles({
+        name: 'export.txt',
+        mimeType: 'text/plain',
+        buffer: Buffer.from(text, encoding),
+      });
+    await upload(`${lines.join('\r\n')}\r\nx TXT "caf\u00e9"`, 'latin1');
+    await page.getByText('Line 6 of export.txt is not UTF-8. Save the file as UTF-8, or paste its text.').waitFor();
+
+    await upload(lines.join('\r\n'), 'utf8');
+    await page.getByText('+2 ~0 −0, 0 refused, 0 the same; then 2 of 200 records').waitFor();
+    await page.getByText('Names without a final dot are read as names below acme.example.test.').waitFor();
+    await page.getByText('SOA and NS of acme.example.test are left out: the zone has its own.').waitFor();
+    await page.getByText('Left out, because the API does not write these types: 1 MX.').waitFor();
+    await page.getByText('TTL 1 means automatic: 2 records get the default of the zone.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Apply 2 changes' }).press('Enter');
+    await page.getByRole('heading', { name: '2 of 2 written' }).waitFor();
+    expect(await setAt('/www.acme/A')).toMatchObject({
+      rrset: { ttl: null, records: [{ value: '192.0.2.58', comment: '' }] },
+    });
+    await closePage(page);
+  });
+}

@@ -1,0 +1,119 @@
+import { beforeAll, expect, it } from '@jest/globals';
+import { corralCommand } from '../../support/cli/corral.js';
+import { closePage, type RunningConsole } from '../../support/console/start-console.js';
+
+const PAGES = [
+  '',
+  '/dns/records',
+  '/dns/zone-file',
+  '/dns/tokens',
+  '/dns/tokens/+',
+  '/dns/demos',
+  '/clusters',
+  '/clusters/+',
+  '/connections',
+  '/connections/main',
+  '/people',
+  '/settings',
+  '/audit',
+];
+
+/** The frame around all pages, signing in, and what the browser may load and keep. */
+export function testFrame(started: () => RunningConsole): void {
+  let running: RunningConsole;
+  beforeAll(() => {
+    running = started();
+  });
+  const url = (path: string) => `${running.dev.baseUrl}${path}`;
+
+  it('leads from the root of the service to the home of the last team', async () => {
+    const page = await running.open('/');
+    await page.goto(url('/'));
+    await page.waitForURL(url('/console/teams/acme'));
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await closePage(page);
+  });
+
+  it('sends a person without a session to the sign-in, and then to where they wanted to go', async () => {
+    const page = await running.open('/teams/acme/dns/records?filter=www', { sessionid: null });
+    await page.getByRole('button', { name: /member@acme\.test/ }).press('Enter');
+    await page.waitForURL(url('/console/teams/acme/dns/records?filter=www'));
+    await page.getByRole('heading', { level: 1, name: 'Record sets' }).waitFor();
+    const stored = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
+    expect(stored).not.toMatch(/[A-Za-z0-9]{64}/);
+    await closePage(page);
+  });
+
+  it('jumps by keyboard: the palette, and sequences of keys', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByPlaceholder('Go to or do').fill('demo');
+    await page.keyboard.press('Enter');
+    await page.waitForURL(url('/console/teams/acme/dns/demos'));
+    await page.getByRole('heading', { level: 1, name: 'Demos' }).waitFor();
+    await page.locator('h1:focus').waitFor();
+    await page.keyboard.press('g');
+    await page.keyboard.press('c');
+    await page.waitForURL(url('/console/teams/acme/clusters'));
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
+    await page.keyboard.press('Escape');
+    await closePage(page);
+  });
+
+  it('serves the page with a strict policy and a nonce of its own, never cached, and assets for ever', async () => {
+    const [first, second] = await Promise.all([fetch(url('/console/')), fetch(url('/console/teams/acme/any/place'))]);
+    const policy = first.headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("script-src 'self';");
+    expect(policy).toContain(`connect-src 'self' ${new URL(running.dev.dnsUrl).origin};`);
+    expect(policy).not.toContain('unsafe');
+    expect(first.headers.get('cache-control')).toBe('no-store');
+    const nonce = /'nonce-([^']+)'/.exec(policy)?.[1];
+    const html = await first.text();
+    expect(html).toContain(`<meta property="csp-nonce" nonce="${nonce}">`);
+    expect(second.headers.get('content-security-policy')).not.toContain(nonce);
+
+    const asset = /\/console\/assets\/[^"]+\.js/.exec(html)?.[0] ?? '';
+    const script = await fetch(url(asset), { headers: { 'accept-encoding': 'br' } });
+    expect(script.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(script.headers.get('content-encoding')).toBe('br');
+    expect((await fetch(url('/console/assets/none.js'))).status).toBe(404);
+    expect((await fetch(url('/console/..%2f..%2fpackage.json'))).headers.get('content-type')).not.toContain('json');
+  });
+
+  it('lets the command line sign in as the person who allows it', async () => {
+    const corral = await corralCommand();
+    const login = corral.start(['login', '--url', url(''), '--no-browser']);
+    const [address = ''] = await login.untilSaid(/http\S+authorize\S+/);
+    const page = await running.open('', { sessionid: null });
+    await page.goto(address);
+    await page.getByLabel('E-mail address').fill('member@globex.test');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('asks to sign in as member@globex.test').waitFor();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('You are signed in').waitFor();
+    expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
+    await page.context().close();
+    await corral.remove();
+  });
+
+  it('stores no token, loads nothing from elsewhere and needs no exception from its policy', async () => {
+    const page = await running.open('/teams/acme');
+    const origins = new Set<string>();
+    page.on('request', (request) => origins.add(new URL(request.url()).origin));
+    for (const path of PAGES) {
+      await page.goto(url(`/console/teams/acme${path}`));
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      const kept = await page.evaluate(() =>
+        JSON.stringify([{ ...localStorage }, { ...sessionStorage }, location.href]),
+      );
+      expect(kept).not.toMatch(/[A-Za-z0-9_-]{32}/);
+    }
+    const { baseUrl, dnsUrl } = running.dev;
+    expect([...origins].sort()).toEqual([new URL(baseUrl).origin, new URL(dnsUrl).origin].sort());
+    expect(running.complaints()).toEqual([]);
+    await closePage(page);
+  });
+}
