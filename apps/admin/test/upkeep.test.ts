@@ -45,7 +45,7 @@ describe('upkeep', () => {
       const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
       const store = connectBudgetStore({
         redisUrl: undefined,
-        run: (statement) => admin.pool.query(statement),
+        database: admin.pool,
         onError: () => undefined,
       });
       await store.update('project', (_state, now) => {

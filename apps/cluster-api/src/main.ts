@@ -62,7 +62,7 @@ await startService(
     });
     const budgets = connectBudgetStore({
       redisUrl,
-      run: (statement) => pool.query(statement),
+      database: pool,
       onError: report('upstream budget: Redis connection lost'),
     });
     const eventNotifications = listenToTeamEvents({

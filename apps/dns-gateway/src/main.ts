@@ -3,7 +3,7 @@ import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth
 import { dnsLimits, retentionLimits } from '@corral/contracts';
 import { connectPrisma } from '@corral/database';
 import { answeredRecorder, mirrorStore, writeLedger } from '@corral/dns-data';
-import { connectHcloud, upstreamCallMetrics } from '@corral/hcloud';
+import { connectHcloud, upstreamCallMetrics, upstreamWriteMetrics } from '@corral/hcloud';
 import { startService } from '@corral/http-api';
 import { type Config, readConfig } from '@corral/service';
 import { buildApp } from './build-app.js';
@@ -32,7 +32,7 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
   });
   const budgetStore = connectBudgetStore({
     redisUrl: config.REDIS_URL,
-    run: (statement) => pool.query(statement),
+    database: pool,
     onError: report('upstream budget: Redis connection lost'),
   });
   const upstream = connectHcloud({
@@ -43,6 +43,7 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
     budgetStore,
     log,
     onCall: upstreamCallMetrics(metrics),
+    onWrite: upstreamWriteMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => upstream.budget()),
   });
   const quota = {

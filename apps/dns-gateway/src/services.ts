@@ -173,10 +173,9 @@ const CLEAR_LEASE_MS = 10_000;
 
 /** Builds the services of the app on what it is connected to. */
 export function buildServices(
-  { pool, prisma, writePrisma, ledger, answered, metrics, log, ...connections }: Connections,
+  { pool, prisma, writePrisma, ledger, upstream, answered, metrics, log }: Connections,
   { config, ...ofApp }: Pick<Services, 'clock' | 'draining' | 'limits'> & { readonly config: ServicesConfig },
 ): Services {
-  const upstream = countingWrites(connections.upstream, metrics);
   const mirror = mirrorStore(pool);
   const directoryOf = (zoneName: string) => zoneDirectory({ zoneName, find: mirror.findZone });
   const demos = config.demos && {
@@ -210,25 +209,5 @@ export function buildServices(
     upstream,
     // A new reader per read, because a zone that was found once may be unreachable the next time.
     read: (key, purpose) => upstreamReader(upstream)(key, purpose),
-  };
-}
-
-/** Counts writes by how they ended. */
-function countingWrites(upstream: HcloudClient, metrics: Pick<Metrics, 'counter'>): HcloudClient {
-  const writes = metrics.counter({
-    name: 'corral_dns_writes_total',
-    help: 'Writes sent upstream, by how they ended; forbidden: answered 403',
-    labelNames: ['outcome'],
-  });
-  // Counted from zero, so that the first one is seen as an increase.
-  writes.inc({ outcome: 'forbidden' }, 0);
-  return {
-    ...upstream,
-    async write(write, options) {
-      const outcome = await upstream.write(write, options);
-      const isForbidden = outcome.kind === 'refused' && outcome.status === 403;
-      writes.inc({ outcome: isForbidden ? 'forbidden' : outcome.kind });
-      return outcome;
-    },
   };
 }

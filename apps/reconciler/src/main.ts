@@ -44,7 +44,7 @@ await startOrExit('reconciler', async () => {
   const queue = connectQueue({ ...backend, log });
   const budgetStore = connectBudgetStore({
     redisUrl: config.REDIS_URL,
-    run: (statement) => pool.query(statement),
+    database: pool,
     onError: (error) => log.warn('upstream budget: Redis connection lost', { error }),
   });
   const hcloud = connectHcloud({

@@ -31,7 +31,7 @@ export {
   type Taken,
 } from './buckets/token-bucket.js';
 export { type CallClass, flowOf } from './budget/account.js';
-export { type BudgetStore, connectBudgetStore, type RunStatement } from './budget/budget-store.js';
+export { type BudgetStore, connectBudgetStore, type StatementRunner } from './budget/budget-store.js';
 export {
   type BudgetReading,
   type FlowReading,

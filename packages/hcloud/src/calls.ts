@@ -9,14 +9,14 @@ import {
   type Turn,
   type UpstreamBudget,
 } from '@corral/admission';
-import { equalJitterMs, inSpan, sleep } from '@corral/service';
+import { equalJitterMs, inSpan, type Metrics, sleep } from '@corral/service';
 import {
+  type HcloudClient,
   type HcloudLog,
   type UpstreamCall,
   UpstreamCredentialsRefused,
   UpstreamUnavailable,
   type UpstreamWrite,
-  type WriteOptions,
   type WriteOutcome,
 } from './client.js';
 import {
@@ -37,15 +37,22 @@ export interface CallDeps {
   waitMsMax: number;
   log: HcloudLog;
   onCall: (call: UpstreamCall) => void;
+  onWrite: (outcome: WriteOutcome) => void;
   now: () => number;
 }
 
 const unreachedBackoff = { firstMs: 100, maxMs: 1_000 };
 const aborted: WriteOutcome = { kind: 'unreached', reason: 'the caller gave up before it was sent' };
 
-/** Sends one write: one call that reaches the upstream, however many attempts that takes. */
-export const sendWrite = (deps: CallDeps, write: UpstreamWrite, { scope }: WriteOptions = {}): Promise<WriteOutcome> =>
-  scope === undefined ? sendFor(deps, write) : outside(scope, () => sendFor(deps, write, scope));
+/** Sends writes: each is one call that reaches the upstream, however many attempts that takes. */
+export const writer =
+  (deps: CallDeps): HcloudClient['write'] =>
+  async (write, { scope } = {}) => {
+    const sent = scope === undefined ? sendFor(deps, write) : outside(scope, () => sendFor(deps, write, scope));
+    const outcome = await sent;
+    deps.onWrite(outcome);
+    return outcome;
+  };
 
 async function sendFor(
   { wire, budget, waitMsMax, log, onCall, now }: CallDeps,
@@ -260,4 +267,29 @@ function refusesCredentials(status: number, code: string): boolean {
 /** Reasons go to logs: a code in another shape than the upstream's could hold anything. */
 export function printable(code: string): string {
   return /^[a-z_]{1,64}$/.test(code) ? code : 'with an odd code';
+}
+
+/** A place for `onCall` that keeps how long the calls take and how they end. */
+export function upstreamCallMetrics(metrics: Metrics): (call: UpstreamCall) => void {
+  const seconds = metrics.histogram({
+    name: 'corral_upstream_call_seconds',
+    help: 'Calls of the upstream API',
+    labelNames: ['route', 'outcome'],
+  });
+  return ({ route, outcome, ms }) => seconds.observe({ route, outcome }, ms / 1_000);
+}
+
+/** A place for `onWrite` that counts writes by how they ended. */
+export function upstreamWriteMetrics(metrics: Metrics): (outcome: WriteOutcome) => void {
+  const writes = metrics.counter({
+    name: 'corral_dns_writes_total',
+    help: 'Writes sent upstream, by how they ended; forbidden: answered 403',
+    labelNames: ['outcome'],
+  });
+  // Counted from zero, so that the first one is seen as an increase.
+  writes.inc({ outcome: 'forbidden' }, 0);
+  return (outcome) => {
+    const isForbidden = outcome.kind === 'refused' && outcome.status === 403;
+    writes.inc({ outcome: isForbidden ? 'forbidden' : outcome.kind });
+  };
 }

@@ -31,6 +31,8 @@ export interface HcloudOptions {
   /** where all processes that use the token share its budget; default: this process has it to itself */
   budgetStore?: BudgetStore;
   onCall?: (call: UpstreamCall) => void;
+  /** called when a write has its outcome, which may have taken several calls */
+  onWrite?: (outcome: WriteOutcome) => void;
   onTurn?: (taken: TurnTaken) => void;
   /** wall clock, for points of time in headers only; durations are measured on the monotonic clock */
   now?: () => number;

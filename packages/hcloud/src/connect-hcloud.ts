@@ -1,13 +1,11 @@
 import { createHash } from 'node:crypto';
 import { openBudget } from '@corral/admission';
-import type { Metrics } from '@corral/service';
-import { type CallDeps, performRead, sendWrite } from './calls.js';
+import { type CallDeps, performRead, writer } from './calls.js';
 import {
   type ActionReading,
   type HcloudClient,
   type HcloudOptions,
   type ReadOptions,
-  type UpstreamCall,
   UpstreamUnavailable,
 } from './client.js';
 import type { JsonBody } from './exchange.js';
@@ -50,6 +48,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
     log,
     now,
     onCall: options.onCall ?? (() => {}),
+    onWrite: options.onWrite ?? (() => {}),
   };
   const turnOf = ({ purpose = 'settle', signal }: ReadOptions = {}) => {
     return { class: purpose, signal, turnMsMax: purpose === 'sync' ? syncWaitMsMax : waitMsMax };
@@ -57,7 +56,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
   const pollTurn = { class: 'poll', turnMsMax: Math.min(waitMsMax, pollWaitMsMax) } as const;
 
   return {
-    write: (request, writeOptions) => sendWrite(deps, request, writeOptions),
+    write: writer(deps),
     async readZone(idOrName, readOptions) {
       const path = renderPath(['zones', typeof idOrName === 'number' ? idSegment(idOrName) : idOrName]);
       const parse = (body: JsonBody) => parseZone(body, idOrName);
@@ -94,7 +93,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
       }
       return actions;
     },
-    budget: () => budget.read(),
+    budget: budget.read,
     async close() {
       await budget.close();
       wire.close();
@@ -114,14 +113,4 @@ function projectOf(baseUrl: string, token: string): string {
     .update(`${baseUrl.replace(/\/+$/, '')} ${token}`)
     .digest('hex')
     .slice(0, 32);
-}
-
-/** A place for `onCall` that keeps how long the calls take and how they end. */
-export function upstreamCallMetrics(metrics: Pick<Metrics, 'histogram'>): (call: UpstreamCall) => void {
-  const seconds = metrics.histogram({
-    name: 'corral_upstream_call_seconds',
-    help: 'Calls of the upstream API',
-    labelNames: ['route', 'outcome'],
-  });
-  return ({ route, outcome, ms }) => seconds.observe({ route, outcome }, ms / 1_000);
 }

@@ -1,3 +1,4 @@
+export { upstreamCallMetrics, upstreamWriteMetrics } from './calls.js';
 export {
   type ActionReading,
   type HcloudClient,
@@ -14,7 +15,7 @@ export {
   type WriteOutcome,
   type ZoneReading,
 } from './client.js';
-export { connectHcloud, upstreamCallMetrics } from './connect-hcloud.js';
+export { connectHcloud } from './connect-hcloud.js';
 export { sliceElements, sliceMember, sliceMembers } from './exchange.js';
 export {
   connectProjects,

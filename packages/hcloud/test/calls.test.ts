@@ -3,7 +3,7 @@ import { openScope, type Turn, type Turned, type UpstreamBudget } from '@corral/
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
-import { type CallDeps, performRead, sendWrite } from '../src/calls.js';
+import { type CallDeps, performRead, writer } from '../src/calls.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from '../src/index.js';
 import { aBaseUrl, aClient, anError, aToken, aWrite, scopeOn } from './a-client.js';
 import { interceptRequests } from './intercept-requests.js';
@@ -569,6 +569,7 @@ describe('late turns', () => {
       log,
       waitMsMax: 60_000,
       onCall: () => undefined,
+      onWrite: () => undefined,
       now: () => 0,
     };
   }
@@ -578,11 +579,11 @@ describe('late turns', () => {
 
   describe('a turn that would come too late', () => {
     it('leaves a write throttled if it was not tried yet', async () => {
-      expect(await sendWrite(lateDeps(tooLong), write)).toEqual({ ...tooLong, kind: 'throttled' });
+      expect(await writer(lateDeps(tooLong))(write)).toEqual({ ...tooLong, kind: 'throttled' });
     });
 
     it('reports a write as unreached when no server listened', async () => {
-      expect(await sendWrite(lateDeps(), write)).toEqual({ kind: 'unreached', reason: 'no connection' });
+      expect(await writer(lateDeps())(write)).toEqual({ kind: 'unreached', reason: 'no connection' });
     });
 
     it('fails a read for lack of budget only if it was not tried yet', async () => {

@@ -36,7 +36,7 @@ function readBudgets(context: AdminContext): Promise<ShownBudget[]> {
   const options = { purpose: 'upstream', connectionsMax: 1, statementTimeoutMs: 10_000 };
   return readByPool(context, options, async (pool) => {
     const { redisUrl } = context.settings;
-    const store = connectBudgetStore({ redisUrl, run: (statement) => pool.query(statement), onError: () => undefined });
+    const store = connectBudgetStore({ redisUrl, database: pool, onError: () => undefined });
     try {
       const slugs = new Map((await context.teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
       return Object.entries(await store.readAll()).map(([project, reading]) => shown(project, reading, slugs));

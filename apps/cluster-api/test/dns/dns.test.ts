@@ -534,7 +534,7 @@ describe('GET /dns-usage/', () => {
     const budgetStore = connectBudgetStore({
       redisUrl: undefined,
       onError: () => undefined,
-      run: (statement) => test.pool.query(statement),
+      database: test.pool,
     });
     nock('http://upstream.test')
       .get('/v1/zones/example.test')

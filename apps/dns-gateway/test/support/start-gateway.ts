@@ -11,7 +11,7 @@ import {
 import { type DnsRoute, dnsErrorCodes, dnsErrorsOf, dnsLimits, dnsRoutes, isForwarded } from '@corral/contracts';
 import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
 import { answeredRecorder, writeLedger, type ZoneOwners, zoneSyncStore } from '@corral/dns-data';
-import { connectHcloud, type HcloudClient } from '@corral/hcloud';
+import { connectHcloud, type HcloudClient, upstreamWriteMetrics } from '@corral/hcloud';
 import { clientErrorRenderer, serve } from '@corral/http-api';
 import { type LocalCloud, startLocalCloud } from '@corral/local-cloud';
 import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
@@ -93,6 +93,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const cloud =
     beside === undefined ? await startTestCloud(options.actionMs) : { ...beside.cloud, close: async () => {} };
   const log = options.log ?? silentLog;
+  const metrics = createMetrics({ service: 'test' });
   const pool = connectPool({
     databaseUrl: database.url,
     applicationName: 'test',
@@ -107,10 +108,11 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     waitMsMax: options.waitMsMax ?? 1_000,
     budgetStore: connectBudgetStore({
       redisUrl: undefined,
-      run: (statement) => pool.query(statement),
+      database: pool,
       onError: () => undefined,
     }),
     log,
+    onWrite: upstreamWriteMetrics(metrics),
   });
   const direct = connectHcloud({ baseUrl: cloud.apiUrl, token: UPSTREAM_TOKEN, log });
   const mirrorZones = () =>
@@ -140,7 +142,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
   const lastUsed = lastUsedRecorder(pool, () => undefined);
   const requests = requestCounter(pool, () => undefined);
   const health = createHealth({ checks: { database: () => pool.query('SELECT 1') }, log });
-  const metrics = createMetrics({ service: 'test' });
   const app = buildApp({
     config: {
       zoneName: ZONE,

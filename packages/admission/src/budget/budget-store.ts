@@ -23,11 +23,11 @@ export interface BudgetStore {
 /** The one place where an installation keeps its budgets: Redis where there is one, else Postgres. */
 export function connectBudgetStore(options: {
   readonly redisUrl: string | undefined;
-  readonly run: RunStatement;
+  readonly database: StatementRunner;
   readonly onError: (error: Error) => void;
 }): BudgetStore {
-  const { redisUrl, run, onError } = options;
-  return versionedStore(redisUrl === undefined ? postgresTexts(run) : redisTexts(redisUrl, onError));
+  const { redisUrl, database, onError } = options;
+  return versionedStore(redisUrl === undefined ? postgresTexts(database) : redisTexts(redisUrl, onError));
 }
 
 /** The store is there, but others were faster. */
@@ -179,11 +179,10 @@ function redisTexts(redisUrl: string, onError: (error: Error) => void): Versione
   };
 }
 
-/** Runs one statement of `pg`, e.g. `(statement) => pool.query(statement)`. */
-export type RunStatement = (statement: {
-  text: string;
-  values: unknown[];
-}) => Promise<{ rows: unknown[]; rowCount: number | null }>;
+/** A pool of `pg`, as far as it is needed here. */
+export interface StatementRunner {
+  query(statement: { text: string; values: unknown[] }): Promise<{ rows: unknown[] }>;
+}
 
 /** Names the rows of this form. Those of others belong to processes of other versions. */
 const PREFIX = `${stateForm}:`;
@@ -199,7 +198,7 @@ const swapStatement = `
     UPDATE upstream_budget SET version = version + 1, state = $3, updated_at = clock_timestamp()
     WHERE project = $1 AND version = $2::bigint RETURNING version
   ), written AS (SELECT version FROM added UNION ALL SELECT version FROM changed)
-  SELECT ${clock} AS now, (SELECT version FROM written) AS written, version,
+  SELECT ${clock} AS now, (SELECT version FROM written)::text AS written, version::text,
     CASE WHEN NOT EXISTS (SELECT FROM written) THEN state END AS state
   FROM (SELECT 1) AS one LEFT JOIN upstream_budget ON project = $1`;
 
@@ -208,17 +207,20 @@ const getAllStatement = `
   WHERE project LIKE '${PREFIX}%' AND updated_at > clock_timestamp() - interval '2 hours'`;
 
 /** Texts in the table `upstream_budget`. */
-function postgresTexts(run: RunStatement): VersionedTexts {
+function postgresTexts(database: StatementRunner): VersionedTexts {
   return {
     async swap(project, version, text) {
-      const { rows } = await run({ text: swapStatement, values: [`${PREFIX}${project}`, version, text ?? ''] });
+      const { rows } = await database.query({
+        text: swapStatement,
+        values: [`${PREFIX}${project}`, version, text ?? ''],
+      });
       const [row] = rows as { now: number; written: string | null; version: string | null; state: string | null }[];
       if (row === undefined) throw new Error('Postgres returned no time.');
       const present = Number(row.written ?? row.version ?? 0);
       return { isWritten: row.written !== null, text: row.state, version: present, now: row.now };
     },
     async getAll() {
-      const { rows } = await run({ text: getAllStatement, values: [] });
+      const { rows } = await database.query({ text: getAllStatement, values: [] });
       const found = rows as { now: number; project: string; state: string }[];
       return {
         texts: Object.fromEntries(found.map(({ project, state }) => [project, state])),

@@ -1,5 +1,10 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import { BudgetBusy, type BudgetStore, connectBudgetStore, type RunStatement } from '../../src/budget/budget-store.js';
+import {
+  BudgetBusy,
+  type BudgetStore,
+  connectBudgetStore,
+  type StatementRunner,
+} from '../../src/budget/budget-store.js';
 import type { CallEnd } from '../../src/budget/statements.js';
 import { openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
 import type { Clock } from '../../src/request-scope.js';
@@ -43,20 +48,23 @@ function tableOf(clock: Clock) {
     if (isWritten) row = { version: row.version + 1, state: text as string };
     return { now: clock.now(), written: isWritten ? row.version : null, ...row };
   };
-  const run: RunStatement = async ({ text, values }) => {
+  const query: StatementRunner['query'] = async ({ text, values }) => {
     if (answer === 'busy') throw new BudgetBusy('busy');
     if (answer === 'never') throw new Error('away');
     if (answer === 'when back') await new Promise<void>((resolve) => waiting.push(resolve));
     const rows = values.length === 0 ? [{ now: clock.now(), project: 'p', state: row.state }] : [swap(values)];
     if (answer === 'late' && text !== '') await new Promise<void>((resolve) => clock.after(1_500, resolve, true));
-    return { rows, rowCount: 1 };
+    return { rows };
   };
   const become = (how: typeof answer): void => {
     answer = how;
     for (const go of waiting) go();
     waiting = [];
   };
-  return { become, connect: () => connectBudgetStore({ redisUrl: undefined, run, onError: () => undefined }) };
+  return {
+    become,
+    connect: () => connectBudgetStore({ redisUrl: undefined, database: { query }, onError: () => undefined }),
+  };
 }
 
 afterEach(() => void jest.restoreAllMocks());

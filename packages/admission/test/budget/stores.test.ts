@@ -127,12 +127,13 @@ for (const [name, place] of places) {
 describe('a store whose account others change all the time', () => {
   const startStore = (answerTo: (version: number) => { written: number | null; version: number }) => {
     const sent: number[] = [];
-    const run = async ({ values }: { values: unknown[] }) => {
+    const query = async ({ values }: { values: unknown[] }) => {
       const version = values[1] as number;
       sent.push(version);
-      return { rows: [{ now: 1_000, state: null, ...answerTo(version) }], rowCount: 1 };
+      return { rows: [{ now: 1_000, state: null, ...answerTo(version) }] };
     };
-    return { sent, store: connectBudgetStore({ redisUrl: undefined, run, onError: () => undefined }) };
+    const database = { query };
+    return { sent, store: connectBudgetStore({ redisUrl: undefined, database, onError: () => undefined }) };
   };
 
   it('gives up, and says that it was not away', async () => {
@@ -183,8 +184,8 @@ describeNeeding(describe, missingRedis(), 'a store on Redis whose connection has
   it('fails soon, and works again over a new connection', async () => {
     const server = (await redisForTests()) as TestRedis;
     const proxy = await proxyOf(server.url);
-    const run = () => Promise.reject(new Error('unused'));
-    const store = connectBudgetStore({ redisUrl: proxy.url, run, onError: () => undefined });
+    const database = { query: () => Promise.reject(new Error('unused')) };
+    const store = connectBudgetStore({ redisUrl: proxy.url, database, onError: () => undefined });
     const project = aProject();
     await store.update(project, countOne);
 

@@ -33,8 +33,7 @@ export async function postgresPlace(): Promise<TestPlace> {
       text,
     ]));
   return {
-    connect: async () =>
-      connectBudgetStore({ redisUrl: undefined, run: (statement) => pool.query(statement), onError: ignored }),
+    connect: async () => connectBudgetStore({ redisUrl: undefined, database: pool, onError: ignored }),
     wipe: async () => void (await pool.query('TRUNCATE upstream_budget')),
     spoil: (project, text) => insert(`4:${project}`, text),
     earlier: {
@@ -58,9 +57,9 @@ export async function redisPlace(): Promise<TestPlace | null> {
   const direct = new Redis(server.url);
   const put = async (key: string, project: string, text: string) =>
     void (await direct.hset(key, project, text, `${project}:version`, 7));
-  const run = () => Promise.reject(new Error('Postgres is not asked where there is a Redis'));
+  const database = { query: () => Promise.reject(new Error('Postgres is not asked where there is a Redis')) };
   return {
-    connect: async () => connectBudgetStore({ redisUrl: server.url, run, onError: ignored }),
+    connect: async () => connectBudgetStore({ redisUrl: server.url, database, onError: ignored }),
     wipe: async () => void (await direct.flushall()),
     spoil: (project, text) => put('corral:upstream-budget:4', project, text),
     earlier: {

@@ -238,9 +238,9 @@ describeNeeding(describe, missingRedis(), 'without a running Redis', () => {
   it('every team can write', async () => {
     const server = (await redisForTests()) as TestRedis;
     upstream = await startBucketUpstream(3_600);
-    const run = () => Promise.reject(new Error('unused'));
+    const database = { query: () => Promise.reject(new Error('unused')) };
     await server.stop();
-    const store = connectBudgetStore({ redisUrl: server.url, run, onError: () => undefined });
+    const store = connectBudgetStore({ redisUrl: server.url, database, onError: () => undefined });
     const { client } = aClient({ baseUrl: upstream.baseUrl, budgetStore: store });
     closing.push(async () => {
       await client.close();
