@@ -382,8 +382,7 @@ describe('any pages', () => {
   const scopeAt = (root: string): RrsetScope => ({
     zoneId: gateway.zoneId,
     ownerLabel: ownerLabelOf(root),
-
-    root,
+    withinName: root,
   });
 
   function pageBy(root: string, text: string) {

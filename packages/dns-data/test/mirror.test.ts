@@ -16,7 +16,7 @@ import { addOf, begin, bodyOf, keyOf, mirrorFixture, newWrite, writeAccepted, ZO
 describe('the mirror', () => {
   const given = mirrorFixture();
 
-  const scopeOf = (slug: string): RrsetScope => ({ zoneId: ZONE_ID, ownerLabel: slug, root: slug });
+  const scopeOf = (slug: string): RrsetScope => ({ zoneId: ZONE_ID, ownerLabel: slug, withinName: null });
 
   async function addSet(ownerLabel: string, name: string, type: string): Promise<void> {
     await given.database.pool.query(
@@ -42,7 +42,7 @@ describe('the mirror', () => {
       mirror.findRrset(scopeOf(team.slug), `s1.${team.slug}`, 'TXT'),
       mirror.findRrset(scopeOf(team.slug), `s2.${team.slug}`, 'A'),
       mirror.findRrset(scopeOf(other.slug), `s0.${other.slug}`, 'A'),
-      mirror.findRrset({ ...scopeOf(other.slug), root: team.slug }, `s0.${team.slug}`, 'A'),
+      mirror.findRrset({ ...scopeOf(other.slug), withinName: team.slug }, `s0.${team.slug}`, 'A'),
     ]);
 
     expect(found).toEqual([
@@ -96,7 +96,7 @@ describe('long lists', () => {
       ['of a label with any value', labelled({ ...prod, values: null }), 300, 0],
       ['without a label', labelled({ ...prod, negated: true }), SETS - 300, 1],
     ])('%s states how many there are, and has only its own', async (_what, selection, total, first) => {
-      const scope = { zoneId: ZONE_ID, ownerLabel: OWNER, root: OWNER };
+      const scope = { zoneId: ZONE_ID, ownerLabel: OWNER, withinName: null };
 
       const page = await mirrorStore(given.database.pool).pageRrsets({ scope, selection, limit: 25, offset: 0 });
 
@@ -122,7 +122,7 @@ describe('what is read upstream', () => {
 
   const mirrored = (): Promise<string | null> =>
     mirrorStore(given.database.pool).findRrset(
-      { zoneId: ZONE_ID, ownerLabel: given.team.slug, root: given.team.slug },
+      { zoneId: ZONE_ID, ownerLabel: given.team.slug, withinName: null },
       given.name,
       'A',
     );

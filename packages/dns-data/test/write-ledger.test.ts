@@ -195,7 +195,7 @@ describe('the end of writes', () => {
 
   const mirrored = (): Promise<string | null> =>
     mirrorStore(given.database.pool).findRrset(
-      { zoneId: ZONE_ID, ownerLabel: given.team.slug, root: given.team.slug },
+      { zoneId: ZONE_ID, ownerLabel: given.team.slug, withinName: null },
       given.name,
       'A',
     );

@@ -1,7 +1,7 @@
 import { NotAdmitted, type RequestScope, waiting } from '@corral/admission';
 import type { DnsCaller } from '@corral/auth';
+import { coversName, coversType } from '@corral/contracts';
 import { type ActionRecord, type CheckedAction, timedOutAction } from '@corral/dns-data';
-import { mayFollow } from '../rrsets/access.js';
 import { lookAgain } from '../rrsets/settling.js';
 import type { Follower, FollowUntil, Services } from '../services.js';
 
@@ -122,7 +122,8 @@ export async function findActions(
   const { actions, config } = services;
   const read = async () => {
     const ofOwner = await actions.findActions(caller.ownerId, ids);
-    return ofOwner.filter((action) => mayFollow(caller, action));
+    // Actions on other sets than those that the token covers look absent.
+    return ofOwner.filter(({ name, type }) => coversName(caller, name) && coversType(caller, type));
   };
   const known = await read();
   const until = untilOf(known, Date.now(), config.actionPollMs);

@@ -1,5 +1,6 @@
 import { addBudget, type BudgetReading } from '@corral/admission';
 import { type DnsCaller, dnsCallerOf } from '@corral/auth';
+import { canRead, writeRefusal } from '@corral/contracts';
 import {
   type AnsweredRecorder,
   parseRrsetWrite,
@@ -13,11 +14,12 @@ import {
 import type { UpstreamWrite } from '@corral/hcloud';
 import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
-import { notFound } from '../dns-error.js';
+import { DnsError, notFound } from '../dns-error.js';
 import { jsonObjectBody } from '../http/json-body.js';
 import type { Services, WriteAnswer } from '../services.js';
-import { noteRefused, readableRrset, visibleTo, writableRrset } from './access.js';
+import { visibleTo } from '../zones/zone-directory.js';
 import { paginationOf, parseRrsetQuery } from './list-query.js';
+import { noteRefused } from './send-write.js';
 import { writeRrset } from './write-rrset.js';
 
 export const rrsetRoutes = (services: Services) => ({ ...readRoutes(services), ...writeRoutes(services) });
@@ -43,8 +45,9 @@ function readRoutes({ zones, mirror }: Services): Record<'listRrsets' | 'getRrse
       const caller = dnsCallerOf(res);
       const zone = await zones.of(caller).resolve(req.params.zone as string);
       const { name, type } = rrsetParams(req);
-      const key = readableRrset(caller, zone, name, type);
-      const body = await mirror.findRrset(visibleTo(caller, zone), key.name, key.type);
+      // A malformed or foreign name looks like an absent set.
+      if (!canRead(caller, { zoneName: zone.name, name, type })) throw notFound('record set');
+      const body = await mirror.findRrset(visibleTo(caller, zone), name, type);
       if (body === null) throw notFound('record set');
       sendJsonText(res, 200, `{"rrset":${body}}`);
     },
@@ -86,26 +89,31 @@ function writeRoutes(services: Services): Record<WriteRoute, RequestHandler> {
     sendJsonText(res, answer.status, answer.body);
   };
 
-  /** @throws DnsError like `writableRrset`, after the attempt was counted */
-  const writable = async (res: Response, caller: DnsCaller, zone: ZoneRecord, asked: Asked): Promise<RrsetKey> => {
-    const { name, type, operation } = asked;
+  /**
+   * The set that a write names.
+   *
+   * @throws DnsError `forbidden` for the apex, a malformed or foreign name, or a type that the caller may not write, after the attempt was
+   *   counted. Independent of whether the name exists
+   */
+  const writable = async (res: Response, { caller, zone }: Begun, asked: Asked): Promise<RrsetKey> => {
+    const { name, type, write } = asked;
+    const key = { zoneId: zone.id, name, type };
+    const refusal = writeRefusal(caller, { zoneName: zone.name, name, type });
+    if (refusal === null) return key;
     const { requestId } = res.locals;
-    try {
-      return writableRrset(caller, zone, name, type);
-    } catch (error) {
-      return noteRefused(services, { caller, requestId, key: { zoneId: zone.id, name, type }, operation }, error);
-    }
+    return noteRefused(services, { caller, requestId, key, write }, new DnsError('forbidden', refusal));
   };
 
   const recordAction =
     (operation: RrsetWriteKind): RequestHandler =>
     async (req, res) => {
-      const { caller, zone } = await begin(zones, req, res);
+      const begun = await begin(zones, req, res);
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite(operation, value);
       const { name, type } = rrsetParams(req);
-      const key = await writable(res, caller, zone, { name, type, operation });
-      await forward(res, { caller, key, write, bytes, method: 'POST', below: [name, type, 'actions', operation] });
+      const key = await writable(res, begun, { name, type, write });
+      const below = [name, type, 'actions', operation];
+      await forward(res, { caller: begun.caller, key, write, bytes, method: 'POST', below });
     };
 
   return {
@@ -115,34 +123,29 @@ function writeRoutes(services: Services): Record<WriteRoute, RequestHandler> {
     changeTtl: recordAction(recordActions.changeTtl),
 
     async createRrset(req, res) {
-      const { caller, zone } = await begin(zones, req, res);
+      const begun = await begin(zones, req, res);
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite('create', value);
       const { name, type } = value as { name: string; type: string };
-      const key = await writable(res, caller, zone, { name, type, operation: 'create' });
-      await forward(res, { caller, key, write, bytes, method: 'POST', below: [] });
+      const key = await writable(res, begun, { name, type, write });
+      await forward(res, { caller: begun.caller, key, write, bytes, method: 'POST', below: [] });
     },
 
     async deleteRrset(req, res) {
-      const { caller, zone } = await begin(zones, req, res);
+      const begun = await begin(zones, req, res);
+      const write = { operation: 'delete' } as const;
       const { name, type } = rrsetParams(req);
-      const key = await writable(res, caller, zone, { name, type, operation: 'delete' });
-      await forward(res, {
-        caller,
-        key,
-        write: { operation: 'delete' },
-        bytes: null,
-        method: 'DELETE',
-        below: [name, type],
-      });
+      const key = await writable(res, begun, { name, type, write });
+      await forward(res, { caller: begun.caller, key, write, bytes: null, method: 'DELETE', below: [name, type] });
     },
 
     async updateRrset(req, res) {
-      const { caller, zone } = await begin(zones, req, res);
+      const begun = await begin(zones, req, res);
+      const { caller, zone } = begun;
       const { bytes, value } = jsonObjectBody(req);
       const write = parseRrsetWrite('update', value);
       const { name, type } = rrsetParams(req);
-      const key = await writable(res, caller, zone, { name, type, operation: 'update' });
+      const key = await writable(res, begun, { name, type, write });
       const body = await mirror.findRrset(visibleTo(caller, zone), name, type);
       if (body === null) throw notFound('record set');
       // Clients end every update with this call, whether labels changed or not.
@@ -155,7 +158,13 @@ function writeRoutes(services: Services): Record<WriteRoute, RequestHandler> {
 interface Asked {
   readonly name: string;
   readonly type: string;
-  readonly operation: RrsetWriteKind;
+  readonly write: RrsetWrite;
+}
+
+/** Who writes, and where. */
+interface Begun {
+  readonly caller: DnsCaller;
+  readonly zone: ZoneRecord;
 }
 
 interface ForwardedWrite {
@@ -168,11 +177,7 @@ interface ForwardedWrite {
   readonly below: readonly string[];
 }
 
-async function begin(
-  zones: Services['zones'],
-  req: Request,
-  res: Response,
-): Promise<{ caller: DnsCaller; zone: ZoneRecord }> {
+async function begin(zones: Services['zones'], req: Request, res: Response): Promise<Begun> {
   const caller = dnsCallerOf(res);
   return { caller, zone: await zones.of(caller).resolve(req.params.zone as string) };
 }

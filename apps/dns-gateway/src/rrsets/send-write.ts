@@ -8,6 +8,7 @@ import {
   type PerformedWrite,
   performWrite,
   type RrsetKey,
+  type RrsetOwner,
   type RrsetWrite,
   SETTLE_LEASE_MS,
   type WriteLease,
@@ -16,6 +17,7 @@ import type { UpstreamWrite } from '@corral/hcloud';
 import { followActions } from '../actions/follow-actions.js';
 import {
   changesAreHeld,
+  DnsError,
   quotaExceeded,
   setIsBusy,
   tokenUnknown,
@@ -24,15 +26,18 @@ import {
   upstreamUsedUp,
 } from '../dns-error.js';
 import type { Services, WriteAnswer } from '../services.js';
-import { noteRefused, ownerOf } from './access.js';
 import { lookAgain, settleDue, settleOwn } from './settling.js';
 
-/** A write with checked caller, name, type and body. */
-export interface CheckedWrite {
+/** A write as requested. Its name and type may be invalid. */
+export interface AskedWrite {
   readonly caller: DnsCaller;
   readonly requestId: string;
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
+}
+
+/** The same with checked name, type and body. */
+export interface CheckedWrite extends AskedWrite {
   /** The unchanged body, or null. */
   readonly bytes: Buffer | null;
   readonly upstream: UpstreamWrite;
@@ -40,10 +45,24 @@ export interface CheckedWrite {
   readonly scope: RequestScope;
 }
 
-/** Audit data of a write that is refused before it is sent. */
-export function refusalOf({ caller, requestId, key, write }: CheckedWrite) {
-  return { caller, requestId, key, operation: write.operation };
+/**
+ * Counts a write that is refused before it is sent in the audit log, and rethrows its error. A write that cannot be counted is refused
+ * regardless.
+ *
+ * @throws always the given error. Only a DnsError is counted
+ */
+export async function noteRefused(services: Services, asked: AskedWrite, error: unknown): Promise<never> {
+  const { caller, key, write, requestId } = asked;
+  if (error instanceof DnsError) {
+    const by = { owner: ownerOf(caller), tokenId: caller.tokenId, requestId };
+    const refusal = { ...by, key, operation: write.operation, code: error.code };
+    await services.refused.count(refusal).catch((error) => services.log.warn('refused write not counted', { error }));
+  }
+  throw error;
 }
+
+/** Whose quota a write of the caller counts against. */
+const ownerOf = ({ kind, ownerId, teamId }: DnsCaller): RrsetOwner => ({ kind, id: ownerId, teamId });
 
 /** How often a write is repeated that definitely did not happen. */
 const REPETITIONS_MAX = 1;
@@ -71,8 +90,7 @@ async function sendOnce(services: Services, request: CheckedWrite, requestHash: 
   const settleAfterMs = config.settleAfterMs + config.settleWithinMs + SETTLE_LEASE_MS;
   let isUnsent = false;
   const performed = await performWrite<Replayed | Held>({ ledger, pause, settleAfterMs }, request, {
-    begin: () =>
-      begin(services, request, requestHash).catch((error: unknown) => noteRefused(services, refusalOf(request), error)),
+    begin: () => begin(services, request, requestHash).catch((error: unknown) => noteRefused(services, request, error)),
     async send() {
       const outcome = await upstream.write(request.upstream, { scope });
       isUnsent = outcome.kind === 'unreached' || outcome.kind === 'throttled';

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { NotAdmitted, narrowScope, waiting } from '@corral/admission';
 import { setIsBusy, tooManyWait } from '../dns-error.js';
 import type { Services, WriteAnswer, WriteUnderWay } from '../services.js';
-import { noteRefused } from './access.js';
-import { type CheckedWrite, findCopy, refusalOf, sendWrite } from './send-write.js';
+import { type CheckedWrite, findCopy, noteRefused, sendWrite } from './send-write.js';
 
 /**
  * Writes to one set are sent sequentially in order of arrival. A repeated request joins its first copy.
@@ -22,7 +21,7 @@ export function writeRrset(services: Services, request: CheckedWrite): Promise<W
     first.join(request.scope.signal);
     return waiting(request.scope, () => first.answer).catch((error: unknown) => {
       if (!(error instanceof NotAdmitted)) throw error;
-      return noteRefused(services, refusalOf(request), tooManyWait());
+      return noteRefused(services, request, tooManyWait());
     });
   }
   const audience = audienceOf(request.scope.signal);
@@ -61,7 +60,7 @@ async function queueUp(
   } catch (error) {
     if (copy !== null && error === found.signal.reason) return copy;
     if (!(error instanceof NotAdmitted)) throw error;
-    return noteRefused(services, refusalOf(request), error.why === 'late' ? setIsBusy() : tooManyWait());
+    return noteRefused(services, request, error.why === 'late' ? setIsBusy() : tooManyWait());
   }
 }
 

@@ -2,9 +2,9 @@ import { type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { withMember, type ZoneRecord } from '@corral/dns-data';
 import { queryOf, sendJsonText } from '@corral/http-api';
 import type { RequestHandler } from 'express';
-import { visibleTo } from '../rrsets/access.js';
 import { fitsLabels, paginationOf, parsePage, parseSelection } from '../rrsets/list-query.js';
 import type { Services } from '../services.js';
+import { visibleTo } from './zone-directory.js';
 
 export function zoneRoutes({ zones, mirror }: Services): Record<'listZones' | 'getZone', RequestHandler> {
   /** Shows only the caller's own record count. */

@@ -1,5 +1,5 @@
 import type { DnsCaller } from '@corral/auth';
-import type { ZoneRecord } from '@corral/dns-data';
+import type { RrsetScope, ZoneRecord } from '@corral/dns-data';
 import { DnsError, notFound, tokenUnknown } from '../dns-error.js';
 
 /** The zone of a caller. Teams never see the demo zone, and demos never the zone of the teams. */
@@ -26,6 +26,11 @@ export function zonesOf(teams: ZoneDirectory, demos: ZoneDirectory | null): Zone
       return demos;
     },
   };
+}
+
+/** What a caller sees of its zone. */
+export function visibleTo({ ownerLabel, withinName }: DnsCaller, zone: ZoneRecord): RrsetScope {
+  return { zoneId: zone.id, ownerLabel, withinName };
 }
 
 export interface ZoneDirectoryDeps {

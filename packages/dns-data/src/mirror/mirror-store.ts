@@ -1,12 +1,12 @@
 import { isAtOrBelow } from '@corral/contracts';
 import type { Queryable } from '@corral/database';
 
-/** The sets visible to a caller: those of a team or demo, or at and below one name. */
+/** The sets visible to a caller: those of a team or demo, or at and below one of its names. */
 export interface RrsetScope {
   readonly zoneId: number;
   readonly ownerLabel: string;
-  /** The owner's name, or the name that its token is narrowed to. */
-  readonly root: string;
+  /** The name that its token is narrowed to; null for all names of the owner. */
+  readonly withinName: string | null;
 }
 
 /** One label condition of a selector. */
@@ -98,10 +98,10 @@ function recordsStatement(scope: RrsetScope): Statement {
   return { text: `SELECT coalesce(sum(record_count), 0)::int AS records FROM dns_rrset WHERE ${held}`, values };
 }
 
-function inScope({ zoneId, ownerLabel, root }: RrsetScope, place: Place): string[] {
+function inScope({ zoneId, ownerLabel, withinName }: RrsetScope, place: Place): string[] {
   const owned = [`zone_id = ${place(zoneId)}`, `owner_label = ${place(ownerLabel)}`];
-  if (root === ownerLabel) return owned;
-  const at = place(root);
+  if (withinName === null) return owned;
+  const at = place(withinName);
   return [...owned, `(name = ${at} OR right(name, length(${at}) + 1) = '.' || ${at})`];
 }
 
@@ -147,8 +147,8 @@ export const mirrorStore = (db: Queryable) => ({
   },
 
   /** The body of one set, null when the scope has none with that name and type. */
-  async findRrset({ zoneId, ownerLabel, root }: RrsetScope, name: string, type: string): Promise<string | null> {
-    if (!isAtOrBelow(name, root)) return null;
+  async findRrset({ zoneId, ownerLabel, withinName }: RrsetScope, name: string, type: string): Promise<string | null> {
+    if (withinName !== null && !isAtOrBelow(name, withinName)) return null;
     const { rows } = await db.query<{ body: string }>({ ...findRrsetBody, values: [zoneId, ownerLabel, name, type] });
     return rows[0]?.body ?? null;
   },

@@ -1,38 +1,18 @@
-import type { DnsCaller } from '@corral/auth';
-import { asTeamId } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { DnsError } from '../dns-error.js';
-import { readableRrset, writableRrset } from './access.js';
+import { canRead, type TokenCoverage, writeRefusal } from '../src/dns/token-coverage.js';
 
-const zone = { id: 7001, name: 'example.test', body: '{}' };
-const aCaller = (change: Partial<DnsCaller> = {}): DnsCaller => ({
-  tokenId: 't',
-  kind: 'team',
-  ownerId: 'i',
+const aTeam = (change: Partial<TokenCoverage> = {}): TokenCoverage => ({
   ownerLabel: 'acme',
-  teamId: asTeamId('i'),
-  accountId: 'i',
-  scopes: ['dns'],
   withinName: null,
   withinTypes: [],
-  expiresAt: null,
-  tokenRequestsMax: null,
-  teamRequestsMax: null,
   ...change,
 });
-
-function codeOf(act: () => unknown): string {
-  try {
-    act();
-    return 'allowed';
-  } catch (error) {
-    if (error instanceof DnsError) return error.code;
-    throw error;
-  }
-}
-const write = (name: string, type = 'A', caller = aCaller()) => codeOf(() => writableRrset(caller, zone, name, type));
-const read = (name: string, type = 'A', caller = aCaller()) => codeOf(() => readableRrset(caller, zone, name, type));
+const zoneName = 'example.test';
+const write = (name: string, type = 'A', token = aTeam()) =>
+  writeRefusal(token, { zoneName, name, type }) === null ? 'allowed' : 'forbidden';
+const read = (name: string, type = 'A', token = aTeam()) =>
+  canRead(token, { zoneName, name, type }) ? 'allowed' : 'not_found';
 
 describe('a name', () => {
   it.each([
@@ -133,7 +113,7 @@ describe('a type', () => {
 });
 
 describe('a restricted token', () => {
-  const prod = aCaller({ withinName: 'prod.acme' });
+  const prod = aTeam({ withinName: 'prod.acme' });
 
   it.each([
     ['prod.acme', 'allowed', 'allowed'],
@@ -147,7 +127,7 @@ describe('a restricted token', () => {
   });
 
   it('for some types writes only those, and reads all', () => {
-    const challenges = aCaller({ withinTypes: ['TXT'] });
+    const challenges = aTeam({ withinTypes: ['TXT'] });
 
     expect(write('api.acme', 'TXT', challenges)).toBe('allowed');
     expect(write('api.acme', 'A', challenges)).toBe('forbidden');
@@ -155,7 +135,7 @@ describe('a restricted token', () => {
   });
 
   it('for a foreign name gives no access', () => {
-    const broken = aCaller({ withinName: 'globex' });
+    const broken = aTeam({ withinName: 'globex' });
 
     expect([write('globex', 'A', broken), write('acme', 'A', broken)]).toEqual(['forbidden', 'forbidden']);
     expect([read('globex', 'A', broken), read('acme', 'A', broken)]).toEqual(['not_found', 'not_found']);
