@@ -57,7 +57,7 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
     leaseMs: config.UPSTREAM_WAIT_MS + config.UPSTREAM_TIMEOUT_MS + LEASE_MARGIN_MS,
     replayMs: REPLAY_MS,
   });
-  const answered = answeredRecorder(ledger, REPLAY_MS, report('deliveries not recorded'));
+  const answered = answeredRecorder(writePrisma, REPLAY_MS, report('deliveries not recorded'));
   const lastUsed = lastUsedRecorder(pool, report('last use of tokens not recorded'));
   const requests = requestCounter(pool, report('requests of teams not counted'));
   const demos = demoConfig(config);

@@ -63,18 +63,6 @@ export {
   type SetKey,
 } from './mirror/observe-rrsets.js';
 export {
-  assertUsable,
-  type Comparison,
-  compareRrset,
-  effectOf,
-  readRrsetBody,
-  recordCountOf,
-  sameLabels,
-  showsEffect,
-  UnusableRrset,
-  withMember,
-} from './mirror/rrset-body.js';
-export {
   type SyncCounts,
   type SyncLease,
   type SyncRunStore,
@@ -90,9 +78,29 @@ export {
   type ZoneSyncStore,
   zoneSyncStore,
 } from './mirror/zone-sync-store.js';
+export {
+  assertUsable,
+  type Comparison,
+  compareRrset,
+  effectOf,
+  parseRrsetWrite,
+  parseStoredWrite,
+  type RrsetKey,
+  type RrsetOwner,
+  type RrsetWrite,
+  type RrsetWriteKind,
+  readRrsetBody,
+  recordCountOf,
+  sameLabels,
+  showsEffect,
+  UnusableRrset,
+  withMember,
+} from './rrset.js';
 export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
 export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './writes/begin-rule.js';
 export {
+  type AnsweredRecorder,
+  answeredRecorder,
   type CopyQuery,
   type CopyStore,
   copyStore,
@@ -117,14 +125,6 @@ export {
 } from './writes/perform-write.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
-  parseRrsetWrite,
-  parseStoredWrite,
-  type RrsetKey,
-  type RrsetOwner,
-  type RrsetWrite,
-  type RrsetWriteKind,
-} from './writes/rrset-write.js';
-export {
   type ReadRrset,
   type RrsetSource,
   SETTLE_LEASE_MS,
@@ -139,10 +139,4 @@ export {
   type SettlementStore,
   settlementStore,
 } from './writes/settlement-store.js';
-export {
-  type AnsweredRecorder,
-  answeredRecorder,
-  type WriteEnd,
-  type WriteLedger,
-  writeLedger,
-} from './writes/write-ledger.js';
+export { type WriteEnd, type WriteLedger, writeLedger } from './writes/write-ledger.js';

@@ -3,6 +3,7 @@ import type { Pool } from '@corral/database';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
+  answeredRecorder,
   type BeginOutcome,
   copyStore,
   type DeliveryCheck,
@@ -526,6 +527,14 @@ describe('repeated writes', () => {
     return lease.entryId;
   }
 
+  async function recordDelivery(entryId: number): Promise<void> {
+    const recorder = answeredRecorder(given.database.prisma, 60_000, (error) => {
+      throw error;
+    });
+    recorder.note(entryId);
+    await recorder.close();
+  }
+
   const completedAgo = (entryId: number, seconds: number) =>
     given.database.pool.query(
       'UPDATE dns_audit_entry SET completed_at = completed_at - make_interval(secs => $2) WHERE id = $1',
@@ -551,7 +560,7 @@ describe('repeated writes', () => {
 
     it.each([
       ['this process saw its answer delivered', async () => undefined, (() => true) as DeliveryCheck],
-      ['another process recorded the delivery', (id: number) => given.ledger.markAnswered([id]), neverDelivered],
+      ['another process recorded the delivery', recordDelivery, neverDelivered],
     ])('is a new write once %s', async (_what, deliver, wasDelivered) => {
       await deliver(await ended(accepted(bodyOf(given.name, 1))));
 
@@ -652,7 +661,7 @@ describe('repeated writes', () => {
       const lease = await begin(given.ledger, request());
       const end = accepted(bodyOf(given.name, 1));
       await given.ledger.finish(lease, keyOf(given.name), end);
-      await given.ledger.markAnswered([lease.entryId]);
+      await recordDelivery(lease.entryId);
       await begin(given.ledger, request(addOf(2)));
 
       expect(await copies().findCopy(request(), neverDelivered)).toBeNull();

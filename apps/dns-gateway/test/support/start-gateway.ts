@@ -138,7 +138,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     leaseMs: 20_000,
     replayMs: 60_000,
   });
-  const answered = answeredRecorder(ledger, 60_000, () => undefined);
+  const answered = answeredRecorder(prisma, 60_000, () => undefined);
   const lastUsed = lastUsedRecorder(pool, () => undefined);
   const requests = requestCounter(pool, () => undefined);
   const health = createHealth({ checks: { database: () => pool.query('SELECT 1') }, log });

@@ -44,10 +44,7 @@ const columns: Readonly<Record<ActionSortField, string>> = {
 };
 
 /** Reads one page of the owner's newest actions. */
-export async function pageActions(
-  db: Pick<Transaction, '$queryRawUnsafe'>,
-  lookUp: ActionPageLookUp,
-): Promise<ActionPage> {
+export async function pageActions(db: Transaction, lookUp: ActionPageLookUp): Promise<ActionPage> {
   const { ownerId, withinName, types, statuses, sort, limit, offset } = lookUp;
   const order = orderOf(sort);
   const isNarrowed = withinName !== null || types.length > 0;

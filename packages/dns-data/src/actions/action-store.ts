@@ -1,24 +1,25 @@
 import { type Prisma, readClock, type Transaction } from '@corral/database';
-import { lockOwner } from '../writes/owner-entries.js';
-import type { RrsetKey } from '../writes/rrset-write.js';
+import type { RrsetKey } from '../rrset.js';
+import { lockOwner, type OwnerRow } from '../writes/owner-entries.js';
 import { type ActionPage, type ActionPageLookUp, pageActions } from './action-page.js';
 
-export interface ActionRecord {
+/** The state of an action as the upstream reported it. */
+export interface ReportedAction {
   readonly id: number;
   /** `running`, `success` or `error`. */
   readonly status: string;
+  /** The upstream's JSON text. */
+  readonly body: string;
+}
+
+export interface ActionRecord extends ReportedAction {
   /** Record set of the write that started the action. */
   readonly name: string;
   readonly type: string;
-  /** The upstream's JSON text. */
-  readonly body: string;
   readonly startedAt: Date;
   /** When the upstream last reported on it. */
   readonly checkedAt: Date;
 }
-
-/** The state of an action as the upstream reported it. */
-export type ReportedAction = Pick<ActionRecord, 'id' | 'status' | 'body'>;
 
 /** An accepted write whose action failed. */
 export interface FailedWrite {
@@ -118,13 +119,11 @@ export const actionStore = (prisma: Prisma) => ({
 });
 export type ActionStore = ReturnType<typeof actionStore>;
 
-type Owner = Parameters<typeof lockOwner>[1];
-
 /** The records that writes freed count against the quotas of their owners. Actions that are not known are left out. */
 async function byOwner(
   prisma: Prisma,
   reported: readonly ReportedAction[],
-): Promise<Map<Owner, readonly ReportedAction[]>> {
+): Promise<Map<OwnerRow, readonly ReportedAction[]>> {
   const where = { id: { in: reported.map(({ id }) => id) } };
   const known = await prisma.dnsAction.findMany({ where, select: { id: true, teamId: true, demoId: true } });
   const states = new Map(reported.map((action) => [action.id, action]));
@@ -181,7 +180,7 @@ async function releaseCeilings(tx: Transaction, ids: readonly number[]): Promise
 }
 
 /** Ends an action as failed because the upstream never reported its end. Other members of the body are kept. */
-export function timedOutAction({ id, body }: Pick<ActionRecord, 'id' | 'body'>, at: Date): ReportedAction {
+export function timedOutAction({ id, body }: { readonly id: number; readonly body: string }, at: Date): ReportedAction {
   const message = 'The upstream did not report an end in time. Read the record set to see its state.';
   const ended = { status: 'error', finished: at.toISOString(), error: { code: 'timeout', message } };
   return { id, status: 'error', body: JSON.stringify({ ...JSON.parse(body), ...ended }) };
@@ -221,7 +220,7 @@ const isUncertain = ({ actions, recheckAt }: HoldingWrite): boolean =>
  *
  * @returns the ids of those that run, in order
  */
-export async function lockRunning(tx: Pick<Transaction, '$queryRaw'>, ids: readonly number[]): Promise<number[]> {
+export async function lockRunning(tx: Transaction, ids: readonly number[]): Promise<number[]> {
   const rows = await tx.$queryRaw<{ id: bigint }[]>`
     SELECT id FROM dns_action WHERE id = ANY(${ids}::bigint[]) AND status = 'running' ORDER BY id FOR UPDATE`;
   return rows.map(({ id }) => Number(id));

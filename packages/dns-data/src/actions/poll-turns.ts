@@ -125,7 +125,7 @@ export const pollTurns = (prisma: Prisma) => ({
 export type PollTurns = ReturnType<typeof pollTurns>;
 
 /** In a fixed order, without waiting for others who lock them. Once a second is enough. */
-async function noteWanted(prisma: Pick<Prisma, '$executeRaw'>, ids: readonly number[]): Promise<void> {
+async function noteWanted(prisma: Prisma, ids: readonly number[]): Promise<void> {
   await prisma.$executeRaw`
     UPDATE dns_action SET wanted_at = clock_timestamp()
     WHERE id IN (SELECT id FROM dns_action

@@ -1,11 +1,9 @@
 import { assertNever } from '@corral/contracts';
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
 import { type PerformedWrite, type PerformWriteDeps, performWrite } from '../writes/perform-write.js';
-import type { WriteLedger } from '../writes/write-ledger.js';
 import type { RemainingRrset } from './demo-ends.js';
 
 export interface DeleteRemainingDeps extends PerformWriteDeps {
-  readonly ledger: Pick<WriteLedger, 'begin' | 'finish' | 'release'>;
   readonly send: (write: UpstreamWrite) => Promise<WriteOutcome>;
 }
 

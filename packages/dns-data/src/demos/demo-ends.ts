@@ -1,7 +1,8 @@
-import { asTeamId, dnsLimits } from '@corral/contracts';
+import { asTeamId } from '@corral/contracts';
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
-import type { RrsetKey, RrsetOwner } from '../writes/rrset-write.js';
-import { byService, concludeEnds, isReleasable, type NotedDemo, ownerOfDemo } from './demo-rows.js';
+import { backoffMs } from '@corral/service';
+import type { RrsetKey, RrsetOwner } from '../rrset.js';
+import { byService, concludeEnds, isReleasable, type NotedDemo, noted, ownerOfDemo } from './demo-rows.js';
 
 /** A record set that remains after its demo ended. */
 export interface RemainingRrset {
@@ -17,9 +18,8 @@ interface RemainingRow {
   readonly type: string;
 }
 
-/** Delay between attempts to delete a demo's records; doubles after each failure. */
-const RETRY_SECONDS = 10;
-const RETRY_SECONDS_MAX = 600;
+/** Delay between attempts to delete a demo's records. */
+const retry = { firstMs: 10_000, maxMs: 600_000 };
 
 const clock = sqlText(rowClock);
 const isOver = sqlText('demo.ended_at IS NOT NULL AND demo.released_at IS NULL');
@@ -65,29 +65,33 @@ export const demoEnds = (prisma: Prisma) => ({
 
   /** Record sets of one ended demo, whether or not they are due. */
   async listRemainingOf(demoId: string): Promise<RemainingRrset[]> {
-    const rows = await prisma.$queryRaw<RemainingRow[]>`
-      SELECT demo.id AS demo_id, demo.team_id, rrset.zone_id, rrset.name, rrset.type FROM ${leftOver}
-      WHERE demo.id = ${demoId}::uuid ORDER BY rrset.name, rrset.type`;
-    return rows.map(remainingRrset);
+    const demo = await prisma.demo.findUnique({ where: { id: demoId }, select: noted });
+    if (demo === null) return [];
+    const { zoneId, label } = demo;
+    const sets = await prisma.dnsRrset.findMany({
+      where: { zoneId, ownerLabel: label },
+      orderBy: [{ name: 'asc' }, { type: 'asc' }],
+      select: { name: true, type: true },
+    });
+    return sets.map((set) => remainingRrset({ demo_id: demoId, team_id: demo.teamId, zone_id: zoneId, ...set }));
   },
 
   /** Postpones a demo after a failed deletion, with exponential backoff. */
   async postpone({ id }: RrsetOwner): Promise<void> {
-    await prisma.$executeRaw`
-      UPDATE demo SET clear_failures = clear_failures + 1,
-                      clear_at = clock_timestamp()
-                        + make_interval(secs => least(${RETRY_SECONDS_MAX}, ${RETRY_SECONDS} * power(2, least(clear_failures, 10))))
-      WHERE id = ${id}::uuid AND clear_at <= ${clock}`;
+    const now = await readClock(prisma);
+    const isDue = { id, clearAt: { lte: now } } as const;
+    const demo = await prisma.demo.findUnique({ where: isDue, select: { clearFailures: true } });
+    if (demo === null) return;
+    const clearAt = new Date(now.getTime() + backoffMs(demo.clearFailures, retry));
+    await prisma.demo.updateMany({ where: isDue, data: { clearFailures: { increment: 1 }, clearAt } });
   },
 
   /** Frees the labels of demos that ended an hour ago and have nothing left. @returns how many */
   releaseLabels(): Promise<number> {
-    return prisma.$executeRawUnsafe(
-      `UPDATE demo SET released_at = clock_timestamp() WHERE id IN (
-         SELECT id FROM demo WHERE ended_at IS NOT NULL AND released_at IS NULL AND ${isReleasable}
-         ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`,
-      dnsLimits.demoLabelHeldSeconds,
-    );
+    return prisma.$executeRaw`
+      UPDATE demo SET released_at = clock_timestamp() WHERE id IN (
+        SELECT id FROM demo WHERE ended_at IS NOT NULL AND released_at IS NULL AND ${isReleasable}
+        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`;
   },
 
   /**

@@ -1,6 +1,6 @@
-import type { TeamId } from '@corral/contracts';
-import { rowClock, type Transaction } from '@corral/database';
-import type { RrsetOwner } from '../writes/rrset-write.js';
+import { dnsLimits, type TeamId } from '@corral/contracts';
+import { rowClock, sql, sqlText, type Transaction } from '@corral/database';
+import type { RrsetOwner } from '../rrset.js';
 
 /** A demo as its owner sees it. */
 export interface DemoRecord {
@@ -21,13 +21,11 @@ export interface DemoRecord {
 /** Condition: a demo is live until it is ended or expires, whichever comes first, by Postgres' clock. */
 export const isLiveAt = (now: Date) => ({ endedAt: null, expiresAt: { gt: now } }) as const;
 
-/** SQL: the ended demo has no mirrored record and no pending write. */
-export const isClear = `
-  NOT EXISTS (SELECT FROM dns_rrset WHERE zone_id = demo.zone_id AND owner_label = demo.label)
+/** SQL: the demo ended so long ago that its label may be used again, and has no mirrored record and no pending write. */
+export const isReleasable = sql`
+  ended_at <= ${sqlText(rowClock)} - make_interval(secs => ${dnsLimits.demoLabelHeldSeconds})
+  AND NOT EXISTS (SELECT FROM dns_rrset WHERE zone_id = demo.zone_id AND owner_label = demo.label)
   AND NOT EXISTS (SELECT FROM dns_audit_entry WHERE coalesce(demo_id, team_id) = demo.id AND state = 'pending')`;
-
-/** SQL: it ended so long ago that its label may be used again. The parameter is a number of seconds. */
-export const isReleasable = `ended_at <= ${rowClock} - make_interval(secs => $1) AND ${isClear}`;
 
 /** What an audit entry about a demo refers to. */
 export const noted = { id: true, teamId: true, zoneId: true, label: true } as const;
@@ -62,7 +60,7 @@ export interface DemoAsking {
 
 /** Writes audit entries about demos themselves. `DEMO` is not a record type, so they cannot be mistaken for some about a set. */
 export async function noteDemos(
-  tx: Pick<Transaction, 'dnsAuditEntry'>,
+  tx: Transaction,
   demos: readonly NotedDemo[],
   note: DemoNote,
   now: Date,
@@ -75,7 +73,7 @@ export async function noteDemos(
 
 /** What follows from the end of demos, in the transaction that ended them: their tokens are revoked, and the log says so. */
 export async function concludeEnds(
-  tx: Pick<Transaction, '$queryRaw' | '$executeRaw' | 'dnsAuditEntry'>,
+  tx: Transaction,
   ended: readonly NotedDemo[],
   note: DemoNote,
   now: Date,

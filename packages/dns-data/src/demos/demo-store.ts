@@ -156,7 +156,7 @@ type DemoRow = Omit<DemoRecord, 'teamId' | 'zoneId' | 'zoneName' | 'records'> & 
   readonly zone: { readonly name: string };
 };
 
-async function recordOf(db: Pick<Transaction, 'dnsRrset'>, row: DemoRow): Promise<DemoRecord> {
+async function recordOf(db: Transaction, row: DemoRow): Promise<DemoRecord> {
   return demoRecord(row, await countMirrored(db, Number(row.zoneId), row.label));
 }
 
@@ -183,7 +183,7 @@ async function lockMaker(tx: Transaction, maker: DemoMaker, demosPerTeam: number
 
 /** Which limit of live demos is reached; null for none. */
 async function fullness(
-  tx: Pick<Transaction, 'demo'>,
+  tx: Transaction,
   { kind }: DemoMaker,
   { teamId, courseCodeId, address, max, perAddressMax }: Maker,
   now: Date,
@@ -196,19 +196,15 @@ async function fullness(
 }
 
 /** Frees a label that is already due, so that the request need not wait for the reconciler. */
-async function releaseLabel(tx: Pick<Transaction, '$executeRawUnsafe'>, { zoneId, label }: NewDemo): Promise<void> {
-  await tx.$executeRawUnsafe(
-    `UPDATE demo SET released_at = clock_timestamp()
-     WHERE zone_id = $2 AND label = $3 AND released_at IS NULL AND ${isReleasable}`,
-    dnsLimits.demoLabelHeldSeconds,
-    zoneId,
-    label,
-  );
+async function releaseLabel(tx: Transaction, { zoneId, label }: NewDemo): Promise<void> {
+  await tx.$executeRaw`
+    UPDATE demo SET released_at = clock_timestamp()
+    WHERE zone_id = ${zoneId} AND label = ${label} AND released_at IS NULL AND ${isReleasable}`;
 }
 
 /** Null when the label is taken. */
 async function insertDemo(
-  tx: Pick<Transaction, 'demo' | 'dnsRrset'>,
+  tx: Transaction,
   { teamId, courseCodeId, address }: Maker,
   { zoneId, label, name, ttlSeconds }: NewDemo,
   now: Date,
@@ -224,7 +220,7 @@ async function insertDemo(
 }
 
 /** The token has no expiry. The demo's expiry applies, so the two cannot differ. @returns its text */
-async function insertToken(tx: Pick<Transaction, 'dnsToken'>, { id, label }: DemoRow, now: Date): Promise<string> {
+async function insertToken(tx: Transaction, { id, label }: DemoRow, now: Date): Promise<string> {
   const token = mintDnsToken();
   const hash = new Uint8Array(hashDnsToken(token));
   const of = { demoId: id, name: `demo ${label}`, scopes: [DNS_SCOPE], withinTypes: [] };

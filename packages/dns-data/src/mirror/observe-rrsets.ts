@@ -1,7 +1,7 @@
 import { ownerLabelOf } from '@corral/contracts';
 import { readClock, type Transaction } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
-import { type Comparison, compareRrset, recordCountOf } from './rrset-body.js';
+import { type Comparison, compareRrset, recordCountOf } from '../rrset.js';
 
 /** A record set within its zone. */
 export interface SetKey {
@@ -24,7 +24,7 @@ interface ContestedQuery {
 
 /** The ids of the sets for which a read at that time proves nothing, because of a write of ours. */
 export async function findContested(
-  db: Pick<Transaction, 'dnsAuditEntry'>,
+  db: Transaction,
   { zoneId, sets, readAt, graceMs }: ContestedQuery,
 ): Promise<Set<string>> {
   const writes = await db.dnsAuditEntry.findMany({
@@ -151,11 +151,7 @@ function resultOf({ type, found }: FoundRrset, mirrored: string | null): Observe
 }
 
 /** An ended demo owns its label until it is released, so records found there still belong to it. */
-async function lockOwnersAt(
-  tx: Pick<Transaction, '$queryRaw'>,
-  zoneId: number,
-  labels: readonly string[],
-): Promise<Map<string, Owner>> {
+async function lockOwnersAt(tx: Transaction, zoneId: number, labels: readonly string[]): Promise<Map<string, Owner>> {
   const teams = await tx.$queryRaw<Owner[]>`
     SELECT slug AS label, id AS "teamId", NULL AS "demoId", slug AS team FROM team
     WHERE slug = ANY(${labels}) AND NOT EXISTS (SELECT FROM dns_zone WHERE id = ${zoneId} AND of_demos)
@@ -169,7 +165,7 @@ async function lockOwnersAt(
 
 /** The mirrored bodies of the given sets, by `idOf`. */
 export async function readMirrored(
-  tx: Pick<Transaction, 'dnsRrset'>,
+  tx: Transaction,
   zoneId: number,
   sets: readonly SetKey[],
 ): Promise<Map<string, string>> {
@@ -180,12 +176,7 @@ export async function readMirrored(
   return new Map(rows.map((row) => [idOf(row), row.body]));
 }
 
-async function writeMirror(
-  tx: Pick<Transaction, '$executeRaw' | 'dnsRrset'>,
-  zoneId: number,
-  judged: readonly Judged[],
-  now: Date,
-): Promise<void> {
+async function writeMirror(tx: Transaction, zoneId: number, judged: readonly Judged[], now: Date): Promise<void> {
   const added = judged.filter(({ result }) => result === 'added');
   await tx.dnsRrset.createMany({ data: added.map((set) => newRrset(zoneId, set, now)) });
   const stated = judged.filter(({ result }) => result === 'changed' || result === 'restated');
@@ -206,11 +197,7 @@ function newRrset(zoneId: number, { name, type, found }: FoundRrset, now: Date) 
 }
 
 /** The sets have just been read, so the number of their records is certain. */
-async function forgetCeilings(
-  tx: Pick<Transaction, 'dnsAuditEntry'>,
-  zoneId: number,
-  judged: readonly Judged[],
-): Promise<void> {
+async function forgetCeilings(tx: Transaction, zoneId: number, judged: readonly Judged[]): Promise<void> {
   const known = judged.filter(({ result }) => result !== 'skipped');
   await tx.dnsAuditEntry.updateMany({
     where: { recordsCeiling: { not: null }, zoneId, OR: keysOf(known) },
@@ -219,7 +206,7 @@ async function forgetCeilings(
 }
 
 async function recordDrift(
-  tx: Pick<Transaction, 'dnsAuditEntry'>,
+  tx: Transaction,
   zoneId: number,
   judged: readonly Judged[],
   { before, now }: { readonly before: ReadonlyMap<string, string>; readonly now: Date },
@@ -247,7 +234,7 @@ async function recordDrift(
 export type DriftReporter = (observation: Observation) => void;
 
 /** Counts drift and logs a line per set without its records. The audit entry already exists. */
-export function driftReporter(metrics: Pick<Metrics, 'counter'>, log: Log): DriftReporter {
+export function driftReporter(metrics: Metrics, log: Log): DriftReporter {
   const drifts = metrics.counter({
     name: 'corral_dns_drift_total',
     help: 'Record sets changed outside Corral',

@@ -15,20 +15,21 @@ export interface SyncCounts {
   readonly skipped: number;
 }
 
-/** The right to continue a walk, and its position. */
-export interface SyncLease {
-  readonly runId: string;
-  readonly fence: number;
+/** Position of a walk after comparing a page. */
+interface SyncPosition {
   /** One-based; null once all pages have been compared. */
   readonly nextPage: number | null;
   /** The upstream's count of sets on the previous page; null before the first page. */
   readonly listedTotal: number | null;
+}
+
+/** The right to continue a walk, and its position. */
+export interface SyncLease extends SyncPosition {
+  readonly runId: string;
+  readonly fence: number;
   /** Whether the walk was started earlier, by another process or before an upstream outage. */
   readonly isResumed: boolean;
 }
-
-/** Position of a walk after comparing a page. */
-export type SyncPosition = Pick<SyncLease, 'nextPage' | 'listedTotal'>;
 
 export interface SyncStep {
   /** Sets that differ from the mirror. */

@@ -1,5 +1,5 @@
 import { type Prisma, readClock } from '@corral/database';
-import type { RrsetKey } from '../writes/rrset-write.js';
+import type { RrsetKey } from '../rrset.js';
 import {
   findContested,
   type Observation,

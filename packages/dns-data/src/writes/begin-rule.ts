@@ -1,8 +1,8 @@
 import { assertNever } from '@corral/contracts';
-import { readRrsetBody, recordCountOf } from '../mirror/rrset-body.js';
+import type { RrsetKey, RrsetOwner, RrsetWrite, RrsetWriteKind } from '../rrset.js';
+import { readRrsetBody, recordCountOf } from '../rrset.js';
 import { copyOf, type DeliveryCheck, type EarlierWrite, isDue, isIdentical } from './copies.js';
 import { ceilingOf, type LockedOwner, type OpenEntry, recordsHeld } from './owner-entries.js';
-import type { RrsetKey, RrsetOwner, RrsetWrite, RrsetWriteKind } from './rrset-write.js';
 
 /** A write to be entered into the ledger. */
 export interface NewWrite {
@@ -175,7 +175,7 @@ type Decision = Exclude<BeginOutcome, { kind: 'begun' }> | Extract<Admission, { 
 export function decideBegin(
   newWrite: NewWrite,
   seen: Situation,
-  { quota, replayMs }: Pick<LedgerOptions, 'quota' | 'replayMs'>,
+  { quota, replayMs }: LedgerOptions,
   wasDelivered: DeliveryCheck,
 ): Decision {
   const { owner, latest, isHeld } = seen;

@@ -1,6 +1,6 @@
 import { type Prisma, readClock, type Transaction } from '@corral/database';
 import { OWN_ACTION_ID_BASE } from '../actions/action-store.js';
-import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
+import type { RrsetKey, RrsetWriteKind } from '../rrset.js';
 
 /** Identifies a request for finding earlier copies of it. */
 export interface CopyQuery {
@@ -48,10 +48,7 @@ export interface EarlierWrite {
 }
 
 /** The latest write to a set; null when there was none. Changes outside Corral and writes that were never sent do not count. */
-export const findLatestWrite = (
-  db: Pick<Transaction, 'dnsAuditEntry'>,
-  { zoneId, name, type }: RrsetKey,
-): Promise<EarlierWrite | null> =>
+export const findLatestWrite = (db: Transaction, { zoneId, name, type }: RrsetKey): Promise<EarlierWrite | null> =>
   db.dnsAuditEntry.findFirst({
     where: { zoneId, name, type, actor: { not: 'upstream' }, minute: null },
     orderBy: { id: 'desc' },
@@ -103,7 +100,7 @@ export function copyOf(
 }
 
 /** Whether the request is the one that made this write. */
-export function isIdentical({ requestHash }: Pick<CopyQuery, 'requestHash'>, earlier: EarlierWrite): boolean {
+export function isIdentical({ requestHash }: CopyQuery, earlier: EarlierWrite): boolean {
   return requestHash !== null && earlier.requestHash !== null && requestHash.equals(earlier.requestHash);
 }
 
@@ -131,6 +128,59 @@ function replayOf(
     return { kind: 'replayed', entryId, status, body };
   }
   return null;
+}
+
+export interface AnsweredRecorder {
+  /** Records that this entry's client received its answer. */
+  note(entryId: number): void;
+  has(entryId: number): boolean;
+  /** Writes the rest and stops. */
+  close(): Promise<void>;
+}
+
+const FLUSH_MS = 200;
+
+/**
+ * Remembers which answers were delivered, so that a later copy is a new write: immediately in this process, and for other processes with
+ * one statement per interval. An entry lost in a crash counts as undelivered, so an identical write gets the same answer again.
+ */
+export function answeredRecorder(prisma: Prisma, replayMs: number, onError: (error: Error) => void): AnsweredRecorder {
+  const noted = new Map<number, number>();
+  let unwritten: number[] = [];
+  let flushing: Promise<void> = Promise.resolve();
+
+  const flush = async (): Promise<void> => {
+    const oldest = Date.now() - replayMs;
+    for (const [entryId, at] of noted) {
+      if (at >= oldest) break;
+      noted.delete(entryId);
+    }
+    if (unwritten.length === 0) return;
+    const batch = unwritten;
+    unwritten = [];
+    try {
+      await prisma.dnsAuditEntry.updateMany({ where: { id: { in: batch } }, data: { answered: true } });
+    } catch (error) {
+      unwritten = batch.filter((entryId) => noted.has(entryId)).concat(unwritten);
+      onError(error as Error);
+    }
+  };
+  const timer = setInterval(() => {
+    flushing = flushing.then(flush);
+  }, FLUSH_MS).unref();
+
+  return {
+    note(entryId) {
+      noted.set(entryId, Date.now());
+      unwritten.push(entryId);
+    },
+    has: (entryId) => noted.has(entryId),
+    close: async () => {
+      clearInterval(timer);
+      await flushing;
+      await flush();
+    },
+  };
 }
 
 export interface SettledWrite {

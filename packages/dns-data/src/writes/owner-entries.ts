@@ -1,7 +1,13 @@
 import { asTeamId, ownerLabelOf } from '@corral/contracts';
 import { type Prisma, rowClock, sqlText, type Transaction } from '@corral/database';
-import { recordCountOf } from '../mirror/rrset-body.js';
-import type { RrsetKey, RrsetOwner } from './rrset-write.js';
+import type { RrsetKey, RrsetOwner } from '../rrset.js';
+import { recordCountOf } from '../rrset.js';
+
+/** The row of a team or of a demo. */
+export interface OwnerRow {
+  readonly kind: 'team' | 'demo';
+  readonly id: string;
+}
 
 /** The owner of a set, as read under its lock. */
 export interface LockedOwner {
@@ -21,10 +27,7 @@ const clock = sqlText(rowClock);
  *
  * @returns null when the owner is gone
  */
-export async function lockOwner(
-  tx: Pick<Transaction, '$queryRaw'>,
-  { kind, id }: Pick<RrsetOwner, 'kind' | 'id'>,
-): Promise<LockedOwner | null> {
+export async function lockOwner(tx: Transaction, { kind, id }: OwnerRow): Promise<LockedOwner | null> {
   const [owner = null] =
     kind === 'team'
       ? await tx.$queryRaw<LockedOwner[]>`
@@ -37,7 +40,7 @@ export async function lockOwner(
 }
 
 /** Locks several demos, in the order that all who lock several follow. */
-export async function lockDemos(tx: Pick<Transaction, '$queryRaw'>, ids: readonly string[]): Promise<void> {
+export async function lockDemos(tx: Transaction, ids: readonly string[]): Promise<void> {
   await tx.$queryRaw`SELECT id FROM demo WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
 }
 
@@ -47,11 +50,7 @@ export const recordsOfTeam = (slug: string): string =>
     WHERE NOT of_demos AND owner_label = ${slug})`;
 
 /** The number of records in the mirror at a label of a zone. */
-export async function countMirrored(
-  db: Pick<Transaction, 'dnsRrset'>,
-  zoneId: number,
-  ownerLabel: string,
-): Promise<number> {
+export async function countMirrored(db: Transaction, zoneId: number, ownerLabel: string): Promise<number> {
   const { _sum } = await db.dnsRrset.aggregate({ where: { zoneId, ownerLabel }, _sum: { recordCount: true } });
   return _sum.recordCount ?? 0;
 }
@@ -68,7 +67,7 @@ export interface OpenEntry {
 }
 
 /** Reads the open entries of a team or a demo. Each part has an index of its own, which Prisma's conditions do not fit. */
-export async function readOpenEntries(db: Pick<Transaction, '$queryRaw'>, ownerId: string): Promise<OpenEntry[]> {
+export async function readOpenEntries(db: Transaction, ownerId: string): Promise<OpenEntry[]> {
   const rows = await db.$queryRaw<(Omit<OpenEntry, 'key'> & { zoneId: bigint; name: string; type: string })[]>`
     SELECT zone_id AS "zoneId", name, type, reserved, ceiling, coalesce(rrset.record_count, 0) AS mirrored
     FROM (SELECT zone_id, name, type, reserved_records AS reserved, NULL::int AS ceiling FROM dns_audit_entry
@@ -174,7 +173,7 @@ export interface OwnedEntryRow extends KeyRow {
 }
 
 /** The owner of a write. Every write has one. */
-export function entryOwner({ team_id: team, demo_id: demo }: Pick<OwnedEntryRow, 'team_id' | 'demo_id'>): RrsetOwner {
+export function entryOwner({ team_id: team, demo_id: demo }: OwnedEntryRow): RrsetOwner {
   const teamId = team === null ? null : asTeamId(team);
   return demo === null ? { kind: 'team', id: team as string, teamId } : { kind: 'demo', id: demo, teamId };
 }
@@ -182,12 +181,13 @@ export function entryOwner({ team_id: team, demo_id: demo }: Pick<OwnedEntryRow,
 /** The right to end a pending entry: that of its last holder. */
 export interface EntryHold {
   readonly entryId: number;
+  /** Grows with each holder. */
   readonly fence: number;
   readonly owner: RrsetOwner;
 }
 
 /** Only the entry's last holder finds it, and only while it is pending. */
-export const isHeldBy = ({ entryId, fence }: Pick<EntryHold, 'entryId' | 'fence'>) =>
+export const isHeldBy = ({ entryId, fence }: EntryHold) =>
   ({ id: entryId, leaseFence: fence, state: 'pending' }) as const;
 
 /** What becomes of a pending entry. */
@@ -224,7 +224,7 @@ export async function lockedOwner(tx: Transaction, owner: RrsetOwner) {
 
 /** Makes the mirror have the set as given, null when it is gone. */
 export async function mirrorRrset(
-  tx: Pick<Transaction, 'dnsRrset'>,
+  tx: Transaction,
   { zoneId, name, type }: RrsetKey,
   body: string | null,
   now: Date,
@@ -243,7 +243,7 @@ export async function mirrorRrset(
 
 /** Stores the action of a write. An action that is known already is left as it is. */
 export async function keepAction(
-  tx: Pick<Transaction, 'dnsAction'>,
+  tx: Transaction,
   { entryId, owner }: EntryHold,
   { id, status, body }: { readonly id: number; readonly status: string; readonly body: string },
   now: Date,

@@ -1,14 +1,14 @@
 import { assertNever } from '@corral/contracts';
 import { sliceMembers, type WriteOutcome } from '@corral/hcloud';
-import { compareRrset, effectOf, readRrsetBody } from '../mirror/rrset-body.js';
+import type { RrsetKey, RrsetWrite } from '../rrset.js';
+import { compareRrset, effectOf, readRrsetBody } from '../rrset.js';
 import type { WriteLease } from './begin-rule.js';
 import { settledAnswer } from './copies.js';
-import type { RrsetKey, RrsetWrite } from './rrset-write.js';
 import type { SettledOutcome } from './settle-write.js';
 import type { WriteEnd, WriteLedger } from './write-ledger.js';
 
 export interface PerformWriteDeps {
-  readonly ledger: Pick<WriteLedger, 'finish' | 'release'>;
+  readonly ledger: WriteLedger;
   readonly pause: (ms: number) => Promise<unknown>;
   /**
    * How long an uncertain write stays with its holder before another process may settle it. The upstream may still be

@@ -1,6 +1,6 @@
 import { type DnsErrorCode, storableText } from '@corral/contracts';
 import type { Transaction } from '@corral/database';
-import type { RrsetKey, RrsetOwner, RrsetWriteKind } from './rrset-write.js';
+import type { RrsetKey, RrsetOwner, RrsetWriteKind } from '../rrset.js';
 
 /** A write refused before it was sent upstream or recorded in the ledger. */
 export interface RefusedWrite {
@@ -30,7 +30,7 @@ export interface UnsentWrite extends Omit<RefusedWrite, 'tokenId' | 'operation' 
  * processes. No body is kept, so the size of an entry is bounded.
  */
 export async function countUnsent(
-  db: Pick<Transaction, '$executeRaw'>,
+  db: Transaction,
   { owner, tokenId, key, operation, code, requestId }: UnsentWrite,
 ): Promise<void> {
   const demoId = owner.kind === 'demo' ? owner.id : null;
@@ -47,7 +47,7 @@ export async function countUnsent(
 }
 
 /** Audit entries for writes that never reached the ledger. */
-export const refusedWrites = (prisma: Pick<Transaction, '$executeRaw'>) => ({
+export const refusedWrites = (prisma: Transaction) => ({
   async count({ key, ...write }: RefusedWrite): Promise<void> {
     const name = storableText(key.name, NAME_CHARACTERS, '\ufffd');
     const type = storableText(key.type, TYPE_CHARACTERS, '\ufffd');

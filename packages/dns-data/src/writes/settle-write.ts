@@ -1,6 +1,5 @@
 import { type HcloudClient, type ReadOptions, UpstreamUnavailable } from '@corral/hcloud';
-import { assertUsable, showsEffect } from '../mirror/rrset-body.js';
-import { parseStoredWrite, type RrsetKey } from './rrset-write.js';
+import { assertUsable, parseStoredWrite, type RrsetKey, showsEffect } from '../rrset.js';
 import type { DueEntry, SettlementStore } from './settlement-store.js';
 
 export type RrsetSource = Pick<HcloudClient, 'readRrset' | 'readZone'>;
@@ -48,7 +47,7 @@ export interface SettledOutcome {
 }
 
 export interface SettleWriteDeps {
-  readonly settlements: Pick<SettlementStore, 'settle' | 'renew'>;
+  readonly settlements: SettlementStore;
   readonly read: ReadRrset;
   /** Time after an accepted write in which a read may not show it yet. The set is rechecked after it. */
   readonly graceMs: number;

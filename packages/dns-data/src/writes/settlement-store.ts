@@ -1,4 +1,5 @@
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import type { RrsetKey, RrsetWriteKind } from '../rrset.js';
 import { settledAction } from './copies.js';
 import {
   type EntryHold,
@@ -11,7 +12,6 @@ import {
   mirrorRrset,
   type OwnedEntryRow,
 } from './owner-entries.js';
-import type { RrsetKey, RrsetWriteKind } from './rrset-write.js';
 
 /** A pending entry whose record set must be read upstream. */
 export interface DueEntry extends EntryHold {
@@ -80,7 +80,7 @@ export const settlementStore = (prisma: Prisma) => {
     },
 
     /** Extends the lease while the set is being read. */
-    async renew(held: Pick<DueEntry, 'entryId' | 'fence'>, leaseMs: number): Promise<void> {
+    async renew(held: DueEntry, leaseMs: number): Promise<void> {
       const leaseUntil = await after(leaseMs);
       const where = { ...isHeldBy(held), leaseUntil: { lt: leaseUntil } };
       await prisma.dnsAuditEntry.updateMany({ where, data: { leaseUntil } });

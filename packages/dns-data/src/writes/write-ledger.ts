@@ -1,6 +1,7 @@
 import { type DnsErrorCode, ownerLabelOf } from '@corral/contracts';
 import { isHeld, type Prisma, readClock, type Transaction } from '@corral/database';
-import { recordCountOf } from '../mirror/rrset-body.js';
+import type { RrsetKey } from '../rrset.js';
+import { recordCountOf } from '../rrset.js';
 import {
   type BeginOutcome,
   countPresent,
@@ -23,7 +24,6 @@ import {
   readOpenEntries,
 } from './owner-entries.js';
 import { countUnsent } from './refused-writes.js';
-import type { RrsetKey } from './rrset-write.js';
 
 /**
  * First transaction of a write: reads what the rule needs, and records the write as pending if the rule admits it, before anything is
@@ -51,11 +51,8 @@ function beginWrite(
 
 const FIRST_FENCE = 1;
 
-async function readSituation(
-  tx: Transaction,
-  { owner, key, write }: NewWrite,
-  locked: LockedOwner,
-): Promise<Situation> {
+async function readSituation(tx: Transaction, newWrite: NewWrite, locked: LockedOwner): Promise<Situation> {
+  const { owner, key, write } = newWrite;
   const { zoneId, name, type } = key;
   const rrset = await tx.dnsRrset.findUnique({
     where: { zoneId_name_type: { zoneId, name, type } },
@@ -70,7 +67,7 @@ async function readSituation(
     records: await countMirrored(tx, zoneId, ownerLabelOf(name)),
     open: await readOpenEntries(tx, owner.id),
     // Only writes that add values which the mirror already has depend on it.
-    isInDoubt: countPresent(write, body) > 0 && (await isSetInDoubt(tx, { owner, key })),
+    isInDoubt: countPresent(write, body) > 0 && (await isSetInDoubt(tx, newWrite)),
   };
 }
 
@@ -78,10 +75,7 @@ async function readSituation(
  * Whether the action of a write to the set still runs, or has failed, and the set was not read since. The indexes of running actions
  * and of rechecks are small, but Prisma's conditions do not fit them.
  */
-async function isSetInDoubt(
-  tx: Pick<Transaction, '$queryRaw'>,
-  { owner, key }: Pick<NewWrite, 'owner' | 'key'>,
-): Promise<boolean> {
+async function isSetInDoubt(tx: Transaction, { owner, key }: NewWrite): Promise<boolean> {
   const { zoneId, name, type } = key;
   const [row] = await tx.$queryRaw<{ isInDoubt: boolean }[]>`
     SELECT EXISTS (SELECT FROM dns_audit_entry
@@ -93,7 +87,7 @@ async function isSetInDoubt(
 }
 
 async function insertPending(
-  tx: Pick<Transaction, 'dnsAuditEntry'>,
+  tx: Transaction,
   { owner, tokenId, key, write, requestBody, requestId, requestHash }: NewWrite,
   { owner: { now }, body }: Situation,
   { reserve, leaseMs }: { readonly reserve: number; readonly leaseMs: number },
@@ -182,11 +176,6 @@ export const writeLedger = (prisma: Prisma, options: LedgerOptions) => ({
     const data = { ...known, leaseUntil: new Date(now.getTime() + settleAfterMs) };
     await prisma.dnsAuditEntry.updateMany({ where: isHeldBy(lease), data });
   },
-
-  /** The clients of these entries have received their answers, so a later identical request is a new write. */
-  async markAnswered(entryIds: readonly number[]): Promise<void> {
-    await prisma.dnsAuditEntry.updateMany({ where: { id: { in: [...entryIds] } }, data: { answered: true } });
-  },
 });
 export type WriteLedger = ReturnType<typeof writeLedger>;
 
@@ -245,61 +234,4 @@ function ceilingOf({ operation, recordsMax }: WriteLease, { rrset, action }: Com
   // Records were added to those of earlier writes, whatever became of these. Other writes add none, or state all of the set.
   const isCertain = action.status === 'success' && operation !== 'add_records';
   return !isCertain && recordsMax > recordCountOf(rrset) ? recordsMax : null;
-}
-
-export interface AnsweredRecorder {
-  /** Records that this entry's client received its answer. */
-  note(entryId: number): void;
-  has(entryId: number): boolean;
-  /** Writes the rest and stops. */
-  close(): Promise<void>;
-}
-
-const FLUSH_MS = 200;
-
-/**
- * Remembers which answers were delivered: immediately in this process, and for other processes with one statement per
- * interval. An entry lost in a crash counts as undelivered, so an identical write gets the same answer again.
- */
-export function answeredRecorder(
-  ledger: Pick<WriteLedger, 'markAnswered'>,
-  replayMs: number,
-  onError: (error: Error) => void,
-): AnsweredRecorder {
-  const noted = new Map<number, number>();
-  let unwritten: number[] = [];
-  let flushing: Promise<void> = Promise.resolve();
-
-  const flush = async (): Promise<void> => {
-    const oldest = Date.now() - replayMs;
-    for (const [entryId, at] of noted) {
-      if (at >= oldest) break;
-      noted.delete(entryId);
-    }
-    if (unwritten.length === 0) return;
-    const batch = unwritten;
-    unwritten = [];
-    try {
-      await ledger.markAnswered(batch);
-    } catch (error) {
-      unwritten = batch.filter((entryId) => noted.has(entryId)).concat(unwritten);
-      onError(error as Error);
-    }
-  };
-  const timer = setInterval(() => {
-    flushing = flushing.then(flush);
-  }, FLUSH_MS).unref();
-
-  return {
-    note(entryId) {
-      noted.set(entryId, Date.now());
-      unwritten.push(entryId);
-    },
-    has: (entryId) => noted.has(entryId),
-    close: async () => {
-      clearInterval(timer);
-      await flushing;
-      await flush();
-    },
-  };
 }

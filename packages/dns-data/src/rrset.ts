@@ -1,6 +1,86 @@
-import { assertNever, type RequestRecord, type Rrset } from '@corral/contracts';
+import {
+  assertNever,
+  InvalidBody,
+  parseAddRecords,
+  parseChangeTtl,
+  parseCreateRrset,
+  parseRecordsBody,
+  parseUpdateRrset,
+  type RequestRecord,
+  type Rrset,
+  type TeamId,
+} from '@corral/contracts';
 import { applyEdits, findNodeAtLocation, modify, type Node, parseTree } from 'jsonc-parser';
-import type { RrsetKey, RrsetWrite } from '../writes/rrset-write.js';
+
+/*
+ * A record set: its key, its body, the writes to it, and what they do to the body.
+ */
+
+/** Identity of a record set. */
+export interface RrsetKey {
+  readonly zoneId: number;
+  readonly name: string;
+  readonly type: string;
+}
+
+/** The owner of the label that a name ends in: a team, or a demo in the demo zone. */
+export interface RrsetOwner {
+  readonly kind: 'team' | 'demo';
+  readonly id: string;
+  /** The team whose audit log has the write; null for a demo created with a course code. */
+  readonly teamId: TeamId | null;
+}
+
+/** A write to one record set, as its request states it. */
+export type RrsetWrite =
+  | { operation: 'create'; ttl: number | null; labels: Record<string, string>; records: readonly RequestRecord[] }
+  | { operation: 'set_records'; records: readonly RequestRecord[] }
+  | { operation: 'add_records'; ttl: number | null; records: readonly RequestRecord[] }
+  | { operation: 'remove_records'; records: readonly RequestRecord[] }
+  | { operation: 'change_ttl'; ttl: number | null }
+  | { operation: 'update'; labels: Record<string, string> | null }
+  | { operation: 'delete' };
+export type RrsetWriteKind = RrsetWrite['operation'];
+
+/**
+ * Parses the body of a write.
+ *
+ * @param body the parsed JSON; ignored for `delete`
+ * @throws InvalidBody naming the invalid fields
+ */
+export function parseRrsetWrite(operation: RrsetWriteKind, body: unknown): RrsetWrite {
+  switch (operation) {
+    case 'create': {
+      const { ttl, labels, records } = parseCreateRrset(body);
+      return { operation, ttl: ttl ?? null, labels: labels ?? {}, records };
+    }
+    case 'add_records': {
+      const { ttl, records } = parseAddRecords(body);
+      return { operation, ttl: ttl ?? null, records };
+    }
+    case 'set_records':
+    case 'remove_records':
+      return { operation, records: parseRecordsBody(body).records };
+    case 'change_ttl':
+      return { operation, ttl: parseChangeTtl(body).ttl };
+    case 'update':
+      return { operation, labels: parseUpdateRrset(body).labels ?? null };
+    case 'delete':
+      return { operation };
+    default:
+      return assertNever(operation);
+  }
+}
+
+/** Parses a stored write. Null when the text no longer parses: the write's effect is then unknown. */
+export function parseStoredWrite(operation: string, requestBody: string | null): RrsetWrite | null {
+  try {
+    return parseRrsetWrite(operation as RrsetWriteKind, requestBody === null ? {} : JSON.parse(requestBody));
+  } catch (error) {
+    if (error instanceof InvalidBody || error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
 
 /** The upstream sent a set in a shape that the mirror cannot store. Other sets are unaffected. */
 export class UnusableRrset extends Error {
@@ -15,8 +95,8 @@ export function assertUsable(body: string): void {
   if (!isUsable) throw new UnusableRrset('The upstream stated a record set without usable records.');
 }
 
-/** Parses the members of a mirrored body that our rules use. */
-export function readRrsetBody(body: string): Pick<Rrset, 'ttl' | 'labels' | 'records' | 'protection'> {
+/** Parses a mirrored body. */
+export function readRrsetBody(body: string): Rrset {
   return JSON.parse(body) as Rrset;
 }
 
@@ -166,8 +246,8 @@ export function compareRrset(type: string, mirrored: string | null, found: strin
   if (mirrored === found) return 'same';
   if (mirrored === null || found === null) return 'drifted';
   if (type === SELF_CHANGING_TYPE) return 'restated';
-  const one = JSON.parse(mirrored) as Rrset;
-  const other = JSON.parse(found) as Rrset;
+  const one = readRrsetBody(mirrored);
+  const other = readRrsetBody(found);
   const agrees =
     one.ttl === other.ttl &&
     one.protection?.change === other.protection?.change &&

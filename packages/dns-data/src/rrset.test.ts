@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RrsetKey, RrsetWrite } from '../writes/rrset-write.js';
-import { type Comparison, compareRrset, effectOf, recordCountOf, sameLabels, showsEffect } from './rrset-body.js';
+import type { RrsetKey, RrsetWrite } from './rrset.js';
+import { type Comparison, compareRrset, effectOf, recordCountOf, sameLabels, showsEffect } from './rrset.js';
 
 const key: RrsetKey = { zoneId: 7001, name: 'api.acme', type: 'A' };
 
