@@ -1,12 +1,15 @@
-export { type Broken, codeOf, endOf, mayHaveArrived } from './arrival.js';
 export {
   type AgentOptions,
   type Answered,
   type AnswerHeaders,
   type Bounds,
+  type Broken,
+  codeOf,
   collect,
   type Endpoint,
+  endOf,
   exchange,
+  mayHaveArrived,
   type Opened,
   type Outgoing,
   openAgent,

@@ -57,12 +57,13 @@ export function createMetrics({ service }: { service: string }): Metrics {
     labelNames: ['route', 'method', 'status'],
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
   });
-  buildInfoMetric(metrics);
-  return { ...metrics, httpRequestSeconds };
+  const made = { ...metrics, httpRequestSeconds };
+  buildInfoMetric(made);
+  return made;
 }
 
 /** The version of the running program: always 1. */
-function buildInfoMetric(metrics: Pick<Metrics, 'gauge'>): void {
+function buildInfoMetric(metrics: Metrics): void {
   metrics
     .gauge({
       name: 'corral_build_info',

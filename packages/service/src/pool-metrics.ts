@@ -11,7 +11,7 @@ export interface PoolCounts {
 }
 
 /** The use of connection pools, by the purpose of the pool. */
-export function poolMetrics(metrics: Pick<Metrics, 'gauge'>, pools: { readonly [purpose: string]: PoolCounts }): void {
+export function poolMetrics(metrics: Metrics, pools: { readonly [purpose: string]: PoolCounts }): void {
   metrics.gauge({
     name: 'corral_database_connections_count',
     help: 'Connections to Postgres: used, idle, or free to be opened. The sum is the maximum',
