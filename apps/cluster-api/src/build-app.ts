@@ -65,7 +65,7 @@ export function buildApp(deps: AppDeps): Express {
     log,
     metrics,
   });
-  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admission });
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admit: admission.check });
   app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }));
   // Before the limit per address: a page loads dozens of files, and people of one office share an address.
   if (config.consoleEnabled) app.use(consolePages(services));

@@ -92,7 +92,7 @@ export function buildApp(deps: AppDeps): Express {
     requestHeaders: ['Authorization', 'Content-Type'],
     answerHeaders: readableHeaders,
   });
-  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admission, crossOrigin });
+  const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admit: admission.check, crossOrigin });
   // A router of its own, because Express takes a prefix off the URL and puts it back for every handler below it.
   const api = Router({ caseSensitive: true });
   const countAsCaller = admission.countAs((_req, res) => findDnsCaller(res)?.accountId ?? null);

@@ -129,7 +129,7 @@ export function sendError<E extends ApiError>(res: Response, error: E, shape: Er
 }
 
 /** RFC 6750 section 3: what is wrong is only said of a token that was sent. */
-const challengeTo = ({ headers }: Pick<Response['req'], 'headers'>): string =>
+const challengeTo = ({ headers }: Request): string =>
   `Bearer realm="Corral"${/^bearer +\S/i.test(headers.authorization ?? '') ? ', error="invalid_token"' : ''}`;
 
 /** The client disconnected before it got an answer. */

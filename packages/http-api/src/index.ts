@@ -21,7 +21,6 @@ export { type HandlersOf, type MountOptions, mountRoutes, page, type RouteRow } 
 export { type DocsOptions, docsRouter } from './pages/docs-router.js';
 export { type HealthRoutesOptions, healthRoutes } from './pages/health-routes.js';
 export { type StaticPage, staticPage } from './pages/static-page.js';
-export { requestId, requestLog } from './request-log.js';
 export {
   type BodyBounds,
   bytesOf,

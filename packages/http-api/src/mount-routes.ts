@@ -1,7 +1,7 @@
 import { type RequestHandler, Router } from 'express';
 import { RequestFault } from './errors.js';
-import { spanOf } from './request-log.js';
-import { type BodyBounds, rawBody, refuseBody } from './requests/json-body.js';
+import { type BodySize, rawBody, refuseBody } from './requests/json-body.js';
+import { spanOf } from './service-app.js';
 
 /** Method and path of a row of a route table. */
 export interface RouteRow {
@@ -22,7 +22,7 @@ export interface MountOptions<R extends RouteRow> {
   /** Handlers that run before that of a row and before its body is read: access and query. */
   readonly before?: (row: R) => readonly RequestHandler[];
   /** Limits of the body of a row, which is then read as by `rawBody`. */
-  readonly bodyBounds: (row: R) => Pick<BodyBounds, 'bytes'>;
+  readonly bodyBounds: (row: R) => BodySize;
   /** Redirects GET requests to the path with a trailing slash. Default: both paths are served. */
   readonly endInSlash?: boolean;
   /** The router to mount them on. Default: a router of their own. */
@@ -46,7 +46,7 @@ export function mountRoutes<R extends RouteRow>(
       const handler = inItsSpan(handlers[row.operationId as R['operationId']]);
       mounted[row.method](name, ...before(row), ...bodyReaders(row, bodyBounds(row)), handler);
     }
-    mounted.all(name, refuseMethod(rows));
+    mounted.all(name, refuseMethod(rows.map(({ method }) => method)));
   }
   return router;
 }
@@ -63,7 +63,7 @@ const inItsSpan =
  * The body of a `GET` means nothing (RFC 9110 section 9.3.1) and is not read: it can change nothing, and clients send it. Everywhere else
  * a body that a route does not take is refused, because its sender expects that it has an effect.
  */
-function bodyReaders(row: RouteRow, bounds: Pick<BodyBounds, 'bytes'>): RequestHandler[] {
+function bodyReaders(row: RouteRow, bounds: BodySize): RequestHandler[] {
   if (row.method === 'get') return [];
   return row.body === undefined ? [rawBody(bounds), refuseBody] : [rawBody(bounds)];
 }
@@ -96,9 +96,8 @@ const redirectToSlash: RequestHandler = (req, res, next) => {
   res.status(308).setHeader('Location', `${req.path}/${query}`).end();
 };
 
-function refuseMethod(rows: readonly Pick<RouteRow, 'method'>[]): RequestHandler {
-  const methods = rows.flatMap((row) => (row.method === 'get' ? ['GET', 'HEAD'] : [row.method.toUpperCase()]));
-  const allow = methods.join(', ');
+function refuseMethod(methods: readonly RouteRow['method'][]): RequestHandler {
+  const allow = methods.map((method) => (method === 'get' ? 'GET, HEAD' : method.toUpperCase())).join(', ');
   return (req, res) => {
     res.setHeader('Allow', allow);
     throw new RequestFault('method_not_allowed', `${req.method} is not supported here. Supported: ${allow}.`);
@@ -107,7 +106,7 @@ function refuseMethod(rows: readonly Pick<RouteRow, 'method'>[]): RequestHandler
 
 /** A handler of a path outside of a route table, to mount with `all`: other methods than GET, HEAD and OPTIONS are answered 405. */
 export function page(handler: RequestHandler): RequestHandler {
-  const refuse = refuseMethod([{ method: 'get' }]);
+  const refuse = refuseMethod(['get']);
   return (req, res, next) => {
     if (req.method === 'GET' || req.method === 'HEAD') return handler(req, res, next);
     if (req.method !== 'OPTIONS') return refuse(req, res, next);

@@ -1,10 +1,166 @@
-import type { Log, Metrics, TrustProxy } from '@corral/service';
+import { randomUUID } from 'node:crypto';
+import { type Log, type Metrics, type OpenSpan, openSpan, parseTraceparent, type TrustProxy } from '@corral/service';
 import cors from 'cors';
-import express, { type Express, type Request, type RequestHandler } from 'express';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import helmet from 'helmet';
-import type { RequestAdmission } from './admit-requests.js';
 import { RequestFault } from './errors.js';
-import { requestId, requestLog } from './request-log.js';
+
+export interface ServiceAppOptions {
+  /** Proxies whose `X-Forwarded-*` headers are trusted. */
+  readonly trustProxy: TrustProxy;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** `RequestAdmission.check`. Its refusals are neither logged nor timed: a log line would cost more than the refusal. */
+  readonly admit: RequestHandler;
+  /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
+  readonly crossOrigin?: RequestHandler;
+}
+
+/**
+ * An Express app with everything that an API needs before its first route: request ids, limits of work in flight, logs,
+ * metrics, one host and a canonical URL, and security headers. Express adds no headers and parses no query.
+ */
+export function serviceApp({ trustProxy, log, metrics, admit, crossOrigin }: ServiceAppOptions): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('query parser', false);
+  app.set('case sensitive routing', true);
+  app.set('trust proxy', trustProxy);
+  app.use(securityHeaders(), requestId());
+  if (crossOrigin !== undefined) app.use(crossOrigin);
+  app.use(admit, requestLog(log, metrics), checkHead, canonicalUrl());
+  return app;
+}
+
+/** Asked every few seconds by machines. */
+const untracedPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
+
+/**
+ * Gives every request a new id, in `res.locals.requestId` and `X-Correlation-Id`. Ids of clients are not used: a client
+ * could imitate another request in our logs. If a trace begins with the request, its id is that of the trace.
+ *
+ * `res.locals.traceId` is the id of the trace that the request is a part of: that of the client, if it sent a valid
+ * `traceparent`, which several requests may share. `res.locals.span` is its open span, while the service makes traces.
+ */
+export function requestId(): RequestHandler {
+  return (req, res, next) => {
+    const { traceparent } = req.headers;
+    const ofClient = parseTraceparent(traceparent);
+    const parent = ofClient === null ? null : (traceparent as string);
+    const span = untracedPaths.has(req.path) ? null : openSpan(req.method, { kind: 'server', parent });
+    const id = span === null || ofClient !== null ? randomUUID() : uuidOf(span.traceId);
+    res.locals.requestId = id;
+    res.setHeader('X-Correlation-Id', id);
+    res.locals.traceId = span?.traceId ?? ofClient?.traceId;
+    res.locals.span = span;
+    next();
+  };
+}
+
+/** The same 128 bits as a UUID. */
+const uuidOf = (traceId: string): string => traceId.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+
+/** The open span of a request; null if the service makes no traces. */
+export const spanOf = ({ locals }: Response): OpenSpan | null => (locals.span as OpenSpan | null | undefined) ?? null;
+
+/** Others are `_OTHER`. @see https://opentelemetry.io/docs/specs/semconv/registry/attributes/http/ */
+const methods: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'POST',
+  'PUT',
+  'PATCH',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'CONNECT',
+]);
+const methodOf = ({ method }: Request): string => (methods.has(method) ? method : '_OTHER');
+
+const PATH_MAX = 512;
+const UNMATCHED = 'unmatched';
+
+/**
+ * Writes one log line and one observation at the end of each request. The query is never logged, because it may contain secrets.
+ *
+ * The path is `res.locals.path` if a router set it, for paths that are private. A request without a route may have been meant
+ * for one of those, so ids are removed from its path.
+ *
+ * The route label is `res.locals.route` if a router set it, else the pattern that Express matched; requests without a route are
+ * `unmatched`. So that clients cannot grow the metrics, unknown methods are `_OTHER`, and answers 405 are not observed.
+ */
+export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
+  return (req, res, next) => {
+    const startedAt = performance.now();
+    const bytesBefore = req.socket.bytesWritten;
+    // 'close' follows 'finish' and also comes when the client disconnects, so one listener sees both.
+    res.on('close', () => {
+      const seconds = (performance.now() - startedAt) / 1000;
+      const route = routeOf(req, res);
+      if (res.statusCode !== 405) {
+        metrics?.httpRequestSeconds.observe({ route, method: methodOf(req), status: res.statusCode }, seconds);
+      }
+      const line: Record<string, unknown> = {
+        requestId: res.locals.requestId,
+        traceId: res.locals.traceId,
+        method: req.method,
+        path: pathOf(req, res, route),
+        route,
+        status: res.statusCode,
+        ms: Math.round(seconds * 1e5) / 100,
+        bytes: bytesOf(req, res, bytesBefore),
+        team: res.locals.team,
+      };
+      if (!res.writableFinished) line.aborted = true;
+      endSpan(spanOf(res), methodOf(req), line);
+      if (res.statusCode >= 500) log.warn('request', line);
+      else log.info('request', line);
+    });
+    next();
+  };
+}
+
+/** @see https://opentelemetry.io/docs/specs/semconv/http/http-spans/ */
+function endSpan(span: OpenSpan | null, method: string, line: Readonly<Record<string, unknown>>): void {
+  if (span === null) return;
+  const { route, path, status, team, requestId, aborted } = line;
+  span.rename(`${method} ${route}`);
+  span.set({
+    'http.request.method': method,
+    'http.route': String(route),
+    'url.path': String(path),
+    'http.response.status_code': Number(status),
+    'corral.request_id': String(requestId),
+    ...(typeof team === 'string' ? { 'corral.team': team } : {}),
+  });
+  if (aborted === true) span.fail('aborted');
+  else if (Number(status) >= 500) span.fail(String(status));
+  span.end();
+}
+
+const uuids = /[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+
+function pathOf(req: Request, res: Response, route: string): string {
+  const shown: unknown = res.locals.path;
+  if (typeof shown === 'string') return shown;
+  const query = req.originalUrl.indexOf('?');
+  const path = (query === -1 ? req.originalUrl : req.originalUrl.slice(0, query)).slice(0, PATH_MAX);
+  return route === UNMATCHED ? path.replaceAll(uuids, '{id}') : path;
+}
+
+/** Bytes of the answer's body; for a streamed answer the bytes sent on the connection. */
+function bytesOf(req: Request, res: Response, bytesBefore: number): number {
+  const length = res.getHeader('content-length');
+  return length === undefined ? req.socket.bytesWritten - bytesBefore : Number(length);
+}
+
+function routeOf(req: Request, res: Response): string {
+  const named: unknown = res.locals.route;
+  if (typeof named === 'string') return named;
+  const route: { path: unknown } | undefined = req.route;
+  return route === undefined ? UNMATCHED : String(route.path);
+}
 
 /**
  * Normalizes the path before routing. Repeated slashes count as one, because some clients join paths to an endpoint that ends
@@ -36,68 +192,6 @@ function decodableSegment(segment: string): string {
   } catch {
     return segment.replaceAll('%', '%25');
   }
-}
-
-export interface CrossOriginOptions {
-  /** Origins whose scripts may read answers, such as `https://cloud.example.org`. */
-  readonly origins: readonly string[];
-  readonly methods: readonly string[];
-  /** Headers that their requests may have. */
-  readonly requestHeaders: readonly string[];
-  /** Headers of answers that they may read. */
-  readonly answerHeaders: readonly string[];
-}
-
-/** The longest time for which browsers cache the answer to a preflight request. */
-const PREFLIGHT_SECONDS = 7_200;
-
-/**
- * Allows scripts of these origins to call the API (https://fetch.spec.whatwg.org/#http-cors-protocol). Cookies are never allowed:
- * the scripts send a token. For all other origins the API answers as if this did not exist.
- */
-export function allowOrigins({ origins, methods, requestHeaders, answerHeaders }: CrossOriginOptions): RequestHandler {
-  const allowed = new Set(origins);
-  const allow = cors({
-    origin: [...allowed],
-    methods: [...methods],
-    allowedHeaders: [...requestHeaders],
-    exposedHeaders: [...answerHeaders],
-    maxAge: PREFLIGHT_SECONDS,
-  });
-  return (req, res, next) => {
-    if (allowed.has(req.headers.origin ?? '')) return allow(req, res, next);
-    // A cache must not give the answer without permission to an origin that has it.
-    if (allowed.size > 0) res.vary('Origin');
-    next();
-  };
-}
-
-export interface ServiceAppOptions {
-  /** Proxies whose `X-Forwarded-*` headers are trusted. */
-  readonly trustProxy: TrustProxy;
-  readonly log: Log;
-  readonly metrics: Metrics;
-  /** Its refusals are neither logged nor timed: a log line would cost more than the refusal. */
-  readonly admission: Pick<RequestAdmission, 'check'>;
-  /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
-  readonly crossOrigin?: RequestHandler;
-}
-
-/**
- * An Express app with everything that an API needs before its first route: request ids, limits of work in flight, logs,
- * metrics, one host and a canonical URL, and security headers. Express adds no headers and parses no query.
- */
-export function serviceApp({ trustProxy, log, metrics, admission, crossOrigin }: ServiceAppOptions): Express {
-  const app = express();
-  app.disable('x-powered-by');
-  app.disable('etag');
-  app.set('query parser', false);
-  app.set('case sensitive routing', true);
-  app.set('trust proxy', trustProxy);
-  app.use(securityHeaders(), requestId());
-  if (crossOrigin !== undefined) app.use(crossOrigin);
-  app.use(admission.check, requestLog(log, metrics), checkHead, canonicalUrl());
-  return app;
 }
 
 /** A registered name, an address in brackets or not, and a port (RFC 9110 section 7.2); empty for a target without an authority. */
@@ -141,3 +235,37 @@ const securityHeaders = (): RequestHandler =>
       },
     },
   });
+
+export interface CrossOriginOptions {
+  /** Origins whose scripts may read answers, such as `https://cloud.example.org`. */
+  readonly origins: readonly string[];
+  readonly methods: readonly string[];
+  /** Headers that their requests may have. */
+  readonly requestHeaders: readonly string[];
+  /** Headers of answers that they may read. */
+  readonly answerHeaders: readonly string[];
+}
+
+/** The longest time for which browsers cache the answer to a preflight request. */
+const PREFLIGHT_SECONDS = 7_200;
+
+/**
+ * Allows scripts of these origins to call the API (https://fetch.spec.whatwg.org/#http-cors-protocol). Cookies are never allowed:
+ * the scripts send a token. For all other origins the API answers as if this did not exist.
+ */
+export function allowOrigins({ origins, methods, requestHeaders, answerHeaders }: CrossOriginOptions): RequestHandler {
+  const allowed = new Set(origins);
+  const allow = cors({
+    origin: [...allowed],
+    methods: [...methods],
+    allowedHeaders: [...requestHeaders],
+    exposedHeaders: [...answerHeaders],
+    maxAge: PREFLIGHT_SECONDS,
+  });
+  return (req, res, next) => {
+    if (allowed.has(req.headers.origin ?? '')) return allow(req, res, next);
+    // A cache must not give the answer without permission to an origin that has it.
+    if (allowed.size > 0) res.vary('Origin');
+    next();
+  };
+}

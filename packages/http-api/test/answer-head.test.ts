@@ -15,7 +15,7 @@ async function answerOf(handler: RequestHandler, headers: Record<string, string>
     trustProxy: false,
     log,
     metrics: createMetrics({ service: 'test' }),
-    admission: { check: (_req, _res, next) => next() },
+    admit: (_req, _res, next) => next(),
     crossOrigin: allowOrigins({ origins: ['https://a.test'], methods: ['GET'], requestHeaders: [], answerHeaders: [] }),
   });
   app.use(handler);

@@ -10,9 +10,9 @@ afterEach(() => served.close());
 
 async function start(tls?: TlsOptions) {
   const metrics = createMetrics({ service: 'test' });
-  const admission = { check: (_req: unknown, _res: unknown, next: () => void) => next() };
+  const admit = (_req: unknown, _res: unknown, next: () => void) => next();
   served = await serve({
-    app: serviceApp({ trustProxy: false, log: silentLog, metrics, admission }),
+    app: serviceApp({ trustProxy: false, log: silentLog, metrics, admit }),
     host: '127.0.0.1',
     port: 0,
     ...(tls && { tls }),

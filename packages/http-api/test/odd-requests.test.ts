@@ -37,7 +37,7 @@ beforeEach(async () => {
   metrics = createMetrics({ service: 'test' });
   const bounds = { max: 32, connections: 10, hintOf: () => null };
   const admission = admitRequests({ ...bounds, errors, log: silentLog, metrics });
-  const app = serviceApp({ trustProxy: false, log: silentLog, metrics, admission });
+  const app = serviceApp({ trustProxy: false, log: silentLog, metrics, admit: admission.check });
   const health = createHealth({ checks: {}, log: silentLog });
   app.use(healthRoutes(health));
   app.all(

@@ -2,9 +2,9 @@ import { Writable } from 'node:stream';
 import { createHealth, createLog, createMetrics, type HealthCheck } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import express, { type Express, Router } from 'express';
-import { requestId, requestLog } from '../src/request-log.js';
+import express, { type Express } from 'express';
 import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
+import { requestId, requestLog } from '../src/service-app.js';
 import { openRaw } from './service-process.js';
 
 let served: Served | undefined;
@@ -178,12 +178,10 @@ describe('requestId', () => {
 describe('requestLog', () => {
   it('writes path, route pattern, status, time, bytes and team, and never the query', async () => {
     const { url, requestLine, logText } = await start((app) => {
-      const clusters = Router({ mergeParams: true });
-      clusters.get('/:name/', (_req, res) => {
+      app.get('/teams/:team/clusters/:name/', (_req, res) => {
         res.locals.team = 'acme';
         res.status(201).json({ a: 1 });
       });
-      app.use('/teams/:team/clusters', clusters);
     });
 
     await fetch(`${url}/teams/acme/clusters/web/?token=hunter2`);

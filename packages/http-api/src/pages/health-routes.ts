@@ -8,7 +8,7 @@ export interface HealthRoutesOptions extends RouterOptions {
 }
 
 /** `/healthz`: 200 while the process lives. `/readyz`: 200 when every check passes. */
-export function healthRoutes(health: Pick<Health, 'readiness'>, options: HealthRoutesOptions = {}): Router {
+export function healthRoutes(health: Health, options: HealthRoutesOptions = {}): Router {
   const { notReady, ...paths } = options;
   const router = Router(paths);
   router.all(

@@ -120,9 +120,12 @@ function decoded(literal: string): string {
   }
 }
 
-export interface BodyBounds extends JsonBounds {
+export interface BodySize {
+  /** At most. */
   readonly bytes: number;
 }
+
+export interface BodyBounds extends JsonBounds, BodySize {}
 
 /** A body that is refused. */
 export class UnreadableBody extends RequestFault {
@@ -133,7 +136,7 @@ export class UnreadableBody extends RequestFault {
 }
 
 /** Reads the body as it is, up to its limit. Compressed bodies are refused unread: they could expand to any size. */
-export function rawBody({ bytes }: Pick<BodyBounds, 'bytes'>): RequestHandler {
+export function rawBody({ bytes }: BodySize): RequestHandler {
   const read = express.raw({ type: () => true, limit: bytes, inflate: false });
   return (req, res, next) => {
     // A `Content-Encoding` counts even without a body: what is forwarded upstream must be what was sent.

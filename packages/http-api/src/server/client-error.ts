@@ -8,7 +8,7 @@ export function clientErrorRenderer<E extends ApiError>({
   contentType,
   ofFault,
   bodyOf,
-}: Pick<ErrorShape<E>, 'contentType' | 'ofFault' | 'bodyOf'>): ClientErrorRenderer {
+}: ErrorShape<E>): ClientErrorRenderer {
   return (error, socket) => {
     const requestId = randomUUID();
     const { status, fault, headers = [] } = explain(error);

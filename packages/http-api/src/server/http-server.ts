@@ -244,7 +244,7 @@ const PROBE_MS = 1_000;
  * @param servers those that listen
  * @returns a function that stops it
  */
-export function probeConnections(servers: readonly Server[], metrics: Pick<Metrics, 'histogram'>): () => void {
+export function probeConnections(servers: readonly Server[], metrics: Metrics): () => void {
   const seconds = metrics.histogram({
     name: 'corral_connection_wait_seconds',
     help: 'Time until a new connection was accepted and closed, of one that the process opens to itself every second',

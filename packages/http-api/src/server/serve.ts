@@ -122,7 +122,7 @@ const inWords =
   };
 
 /** `/metrics`, `/healthz`, `/readyz`: on a separate port beside an app, or everything that a worker serves. */
-export function buildMetricsApp({ registry }: Pick<Metrics, 'registry'>, health: Health, log: Log): Express {
+export function buildMetricsApp({ registry }: Metrics, health: Health, log: Log): Express {
   const app = express();
   app.disable('x-powered-by');
   app.all(
