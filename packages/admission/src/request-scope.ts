@@ -54,13 +54,14 @@ export interface Place {
   leave(): () => void;
 }
 
+/** What becomes known of a request, bit by bit. */
 export interface ScopeOptions {
-  readonly signal: AbortSignal;
-  readonly deadline: number;
+  readonly signal?: AbortSignal;
+  readonly deadline?: number;
   /** Left while the request waits. */
-  readonly place: Place;
+  readonly place?: Place;
   /** Each request that waits takes one of these. */
-  readonly waits: { readonly places: Places; readonly key: string };
+  readonly waits?: { readonly places: Places; readonly key: string };
 }
 
 /** What only this package knows of a request. */
@@ -76,15 +77,15 @@ const withoutStanding: Standing = { leave: () => nothing, enterWait: () => nothi
 const standings = new WeakMap<RequestScope, Standing>();
 
 /** The scope of a request. A plain object of the same shape is one too, of a request that occupies nothing. */
-export function openScope({ signal, deadline = Number.POSITIVE_INFINITY, ...standing }: Opening): RequestScope {
-  return scopeWith({ signal, deadline }, withoutStanding, standing);
+export function openScope(options: ScopeOptions & { readonly signal: AbortSignal }): RequestScope {
+  const { signal, deadline = Number.POSITIVE_INFINITY } = options;
+  return scopeWith({ signal, deadline }, withoutStanding, options);
 }
 
-type Opening = Pick<ScopeOptions, 'signal'> & Partial<ScopeOptions>;
-
 /** The same request with a nearer deadline, another signal, or once more is known about it. */
-export function narrowScope(scope: RequestScope, { signal, deadline, ...more }: Partial<ScopeOptions>): RequestScope {
-  const narrowed = { signal: signal ?? scope.signal, deadline: Math.min(scope.deadline, deadline ?? scope.deadline) };
+export function narrowScope(scope: RequestScope, more: ScopeOptions): RequestScope {
+  const { signal = scope.signal, deadline = scope.deadline } = more;
+  const narrowed = { signal, deadline: Math.min(scope.deadline, deadline) };
   return scopeWith(narrowed, standings.get(scope) ?? withoutStanding, more);
 }
 
@@ -97,7 +98,7 @@ export function extendScope(scope: RequestScope, deadline: number): RequestScope
 function scopeWith(
   { signal, deadline }: RequestScope,
   standing: Standing,
-  { place, waits }: Pick<Partial<ScopeOptions>, 'place' | 'waits'>,
+  { place, waits }: ScopeOptions,
 ): RequestScope {
   const scope = { signal, deadline };
   standings.set(scope, {

@@ -20,7 +20,7 @@ export function scopeOf(res: Response): RequestScope {
 }
 
 /** Narrows the scope of a request, e.g. when its caller, and so its deadline and the bound of its waits, are known. */
-export function narrowScopeOf(res: Response, more: Partial<ScopeOptions>): RequestScope {
+export function narrowScopeOf(res: Response, more: ScopeOptions): RequestScope {
   const scope = narrowScope(scopeOf(res), more);
   res.locals.scope = scope;
   return scope;

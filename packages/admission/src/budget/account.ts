@@ -34,11 +34,28 @@ function reserve(inflow: number) {
   return { holds: inflow / 3, inflow };
 }
 
+export interface Grant {
+  /** Calls per hour as the upstream stated them; null before it said anything. */
+  readonly limit: number | null;
+}
+
+export interface Levels {
+  /** Calls that each bucket has, fractions included. Common is below zero while it borrows from the reserves. */
+  readonly buckets: Readonly<Record<BucketName, number>>;
+}
+
+export interface Pause {
+  /** After a 429 nobody calls until then. */
+  readonly pausedUntil: number;
+  /** How many pauses there were since the last other answer. */
+  readonly refusals: number;
+}
+
 /**
  * The account of one upstream project, which all processes share. Plain data, kept as JSON; times are in milliseconds
  * on the clock of the store.
  */
-export interface BudgetState {
+export interface BudgetState extends Grant, Levels, Pause {
   readonly form: typeof stateForm;
   /** Names this account: what was counted in another one says nothing here. */
   readonly epoch: string;
@@ -46,10 +63,6 @@ export interface BudgetState {
   readonly at: number;
   /** A lost account was opened again: until then the processes bring the promises that they gave. */
   readonly gathersUntil: number;
-  /** Calls per hour as the upstream stated them; null before it said anything. */
-  readonly limit: number | null;
-  /** Calls that each bucket has, fractions included. Common is below zero while it borrows from the reserves. */
-  readonly buckets: Readonly<Record<BucketName, number>>;
   /** The round in which calls are made now, and that of the next call of each flow that is ahead of it. */
   readonly round: number;
   readonly next: Readonly<Record<string, number>>;
@@ -57,10 +70,6 @@ export interface BudgetState {
   readonly askedAt: Readonly<Record<string, number>>;
   /** Calls that have ended since the epoch began. */
   readonly ended: number;
-  /** After a 429 nobody calls until then. */
-  readonly pausedUntil: number;
-  /** How many pauses there were since the last other answer. */
-  readonly refusals: number;
   /** Turns that are kept for refused requests, the earliest first. */
   readonly promises: readonly PromisedTurn[];
   readonly processes: Readonly<Record<string, ProcessState>>;
@@ -103,20 +112,18 @@ const activeMs = 300_000;
 /** How long the promises of a lost account are gathered: all processes look twice in it. */
 const gatherMs = 2_000;
 
-export const limitOf = ({ limit }: Pick<BudgetState, 'limit'>): number => limit ?? usualLimit;
+export const limitOf = ({ limit }: Grant): number => limit ?? usualLimit;
 
 /** What flows in per millisecond. */
-export const rateOf = (state: Pick<BudgetState, 'limit'>): number => limitOf(state) / hourMs;
+export const rateOf = (grant: Grant): number => limitOf(grant) / hourMs;
 
-export const capacityOf = (state: Pick<BudgetState, 'limit'>, bucket: BucketName): number =>
-  limitOf(state) * bucketRules[bucket].holds;
+export const capacityOf = (grant: Grant, bucket: BucketName): number => limitOf(grant) * bucketRules[bucket].holds;
 
 /** Calls that may be made and were not. */
-export const levelOf = ({ buckets }: Pick<BudgetState, 'buckets'>): number =>
-  bucketNames.reduce((sum, name) => sum + buckets[name], 0);
+export const levelOf = ({ buckets }: Levels): number => bucketNames.reduce((sum, name) => sum + buckets[name], 0);
 
 /** Calls under way. */
-export const committedOf = ({ processes }: Pick<BudgetState, 'processes'>): number =>
+export const committedOf = ({ processes }: BudgetState): number =>
   Object.values(processes).reduce((sum, { out }) => sum + out, 0);
 
 const mapBuckets = (of: (name: BucketName) => number): Record<BucketName, number> =>
@@ -169,7 +176,7 @@ export function refillUntil(state: BudgetState, now: number): BudgetState {
 }
 
 /** The part of the inflow that each bucket gets now: what full reserves do not need goes to the common bucket. */
-export function inflowShares(state: Pick<BudgetState, 'limit' | 'buckets'>): Record<BucketName, number> {
+export function inflowShares(state: BudgetState): Record<BucketName, number> {
   const own = mapBuckets((name) => (state.buckets[name] < capacityOf(state, name) ? bucketRules[name].inflow : 0));
   const reserved = bucketNames.reduce((sum, name) => (name === 'common' ? sum : sum + own[name]), 0);
   return { ...own, common: 1 - reserved };
@@ -203,8 +210,7 @@ export function setLimit(state: BudgetState, limit: number): BudgetState {
  */
 
 /** How many rounds have to pass until a flow's next call. */
-export const leadOf = ({ round, next }: Pick<BudgetState, 'round' | 'next'>, flow: string): number =>
-  Math.max(0, (next[flow] ?? 0) - round);
+export const leadOf = ({ round, next }: BudgetState, flow: string): number => Math.max(0, (next[flow] ?? 0) - round);
 
 /** The flow has its turn by the order: the present round is that of its call, or of the first that waits before. */
 export function takeRound(state: BudgetState, flow: string, waiting: readonly string[]): BudgetState {

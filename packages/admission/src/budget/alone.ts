@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type BudgetState, freshState, levelOf, type PromisedTurn, usualLimit } from './account.js';
 import { adopt } from './find-turn.js';
 import { type CallEnd, takePause } from './statements.js';
-import { type Answer, exchange, type Question } from './turns.js';
+import { type Answer, exchange, type Told } from './turns.js';
 
 /** Processes that are assumed by one that has never reached the store. */
 const processesUnknown = 8;
@@ -40,9 +40,6 @@ function partOf(how: CallEnd, processes: number): CallEnd {
   const part = { limit: limit === null ? null : limit / processes, remaining: Math.floor(remaining / processes) };
   return { ...how, statement: part };
 }
-
-/** What a process tells the account each time, and asks. */
-export type Told = Pick<Question, 'ends' | 'asks' | 'leaves'>;
 
 /** Tells and asks the account that is kept alone. */
 export function exchangeAlone(alone: Alone, told: Told, now: number): Map<number, Answer> {

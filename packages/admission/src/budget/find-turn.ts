@@ -111,7 +111,17 @@ function bucketsFor({ buckets }: BudgetState, callClass: CallClass): readonly Bu
   return buckets.common >= 1 ? ['common', callClass] : [callClass, 'common'];
 }
 
-type Waiter = Pick<Line, 'class' | 'flow' | 'since' | 'lead'> & { readonly own: number };
+/** Where a request stands in the order of the flows. */
+interface Position {
+  readonly flow: string;
+  readonly since: number;
+  readonly lead: number;
+}
+
+interface Waiter extends Position {
+  readonly class: CallClass;
+  readonly own: number;
+}
 
 /** How long until a request has a call from a bucket. */
 function waitIn(view: View, bucket: BucketName, waiter: Waiter): number {
@@ -128,7 +138,7 @@ function waitIn(view: View, bucket: BucketName, waiter: Waiter): number {
 const commonForSync = (state: BudgetState): number => state.buckets.common - leftBySync * capacityOf(state, 'common');
 
 /** Whether a request can have its turn from a bucket as it is. */
-export const draws = (state: BudgetState, { class: callClass }: Pick<Demand, 'class'>, bucket: BucketName): boolean =>
+export const draws = (state: BudgetState, callClass: CallClass, bucket: BucketName): boolean =>
   bucket === 'common' ? callClass !== 'sync' || commonForSync(state) >= 1 : callClass === bucket;
 
 /**
@@ -147,16 +157,12 @@ function freeCalls({ state, kept }: View, callClass: CallClass, bucket: BucketNa
  * Calls that others have from a bucket before a request: flows in earlier rounds, and those in its round that have waited
  * for longer.
  */
-function callsBefore(
-  { state, lines }: View,
-  bucket: BucketName,
-  { flow, since, lead }: Pick<Line, 'flow' | 'since' | 'lead'>,
-): number {
+function callsBefore({ state, lines }: View, bucket: BucketName, { flow, since, lead }: Position): number {
   let calls = 0;
   for (const other of lines) {
     const rounds = lead - other.lead;
     if (other.flow === flow || rounds < 0 || (rounds === 0 && other.since >= since)) continue;
-    if (draws(state, other, bucket)) calls += Math.min(other.count, Math.max(1, rounds));
+    if (draws(state, other.class, bucket)) calls += Math.min(other.count, Math.max(1, rounds));
   }
   return calls;
 }
@@ -235,7 +241,7 @@ const keep = (state: BudgetState, promise: PromisedTurn): BudgetState => ({
 });
 
 /** Calls that have to be there now so that with the whole refill each promise can be kept. */
-export function keptFor(state: Pick<BudgetState, 'at' | 'limit' | 'promises'>): number {
+export function keptFor(state: BudgetState): number {
   const rate = rateOf(state);
   return state.promises.reduce(
     (held, { dueAt }, index) => Math.max(held, index + 1 - rate * Math.max(0, dueAt - state.at)),
@@ -249,11 +255,7 @@ export function keptFor(state: Pick<BudgetState, 'at' | 'limit' | 'promises'>): 
  * @param supply calls that are there
  * @param perMs what flows in
  */
-export function unpromisedMs(
-  { at, promises }: Pick<BudgetState, 'at' | 'promises'>,
-  supply: number,
-  perMs: number,
-): number {
+export function unpromisedMs({ at, promises }: BudgetState, supply: number, perMs: number): number {
   let earliest = at;
   // A call before a promise that has none to spare would break it.
   for (const [index, { dueAt }] of promises.entries()) {

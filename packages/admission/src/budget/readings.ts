@@ -102,10 +102,7 @@ export interface TurnTaken {
  * @param read the client's `budget`; called when metrics are collected
  * @returns a place for `onTurn`
  */
-export function upstreamBudgetMetrics(
-  metrics: Pick<Metrics, 'histogram' | 'counter' | 'gauge'>,
-  read: () => BudgetReading,
-): (taken: TurnTaken) => void {
+export function upstreamBudgetMetrics(metrics: Metrics, read: () => BudgetReading): (taken: TurnTaken) => void {
   const gaugeOf = (name: string, help: string, value: (reading: BudgetReading) => number | null) =>
     metrics.gauge({
       name,

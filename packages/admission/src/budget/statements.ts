@@ -5,6 +5,7 @@ import {
   chargeFlows,
   committedOf,
   levelOf,
+  type Pause,
   rateOf,
   setLevelOf,
   setLimit,
@@ -135,8 +136,6 @@ export function pause(state: BudgetState, retryAfterMs: number | null): BudgetSt
   const pausedUntil = Math.max(state.pausedUntil, state.at + pauseMs);
   return { ...state, pausedUntil, refusals: state.refusals + (isPaused ? 0 : 1) };
 }
-
-export type Pause = Pick<BudgetState, 'pausedUntil' | 'refusals'>;
 
 /** Takes over a pause from another account of the same upstream: the longer one holds. */
 export function takePause(state: BudgetState, { pausedUntil, refusals }: Pause): BudgetState {

@@ -9,6 +9,7 @@ import {
   isForTeam,
   leave,
   noteProcess,
+  type Pause,
   type PromisedTurn,
   refillUntil,
   reopen,
@@ -26,7 +27,7 @@ import {
   type View,
   viewOf,
 } from './find-turn.js';
-import { type CallEnd, end, type Pause, type Turn, takePause } from './statements.js';
+import { type CallEnd, end, type Turn, takePause } from './statements.js';
 
 /** A request of a process for a call. A process asks for all that wait with it, the oldest first. */
 export interface Ask {
@@ -180,7 +181,7 @@ function take({ state, lines }: View, process: string, flow: string, { bucket, p
     const promises = state.promises.filter((each) => each !== promise);
     return chargeFlows({ ...taken, promises }, { [flow]: 1 });
   }
-  const waiting = lines.filter((line) => line.flow !== flow && draws(state, line, 'common'));
+  const waiting = lines.filter((line) => line.flow !== flow && draws(state, line.class, 'common'));
   return takeRound(
     taken,
     flow,
@@ -189,11 +190,16 @@ function take({ state, lines }: View, process: string, flow: string, { bucket, p
 }
 
 /** What a process tells the account since it last did, and asks. */
-export interface Question {
-  readonly process: string;
+export interface Told {
   readonly ends: readonly { readonly turn: Turn; readonly how: CallEnd }[];
   /** All that wait with it, the oldest first. */
   readonly asks: readonly Ask[];
+  /** The process ends. */
+  readonly leaves: boolean;
+}
+
+export interface Question extends Told {
+  readonly process: string;
   /** Calls that it made while it could not reach the account, by flow. */
   readonly madeAlone: Readonly<Record<string, number>>;
   /** A pause that it learned of meanwhile. */
@@ -204,8 +210,6 @@ export interface Question {
   readonly seen: BudgetState | null;
   /** Names a new account, should there be none. */
   readonly newEpoch: string;
-  /** The process ends. */
-  readonly leaves: boolean;
 }
 
 /** Takes note of what a process tells, and answers what it asks. The only change of the account. */

@@ -2,12 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { secondsOf } from '../buckets/token-bucket.js';
 import { beginWait, type Clock, type RequestScope, systemClock } from '../request-scope.js';
 import { type BudgetState, type CallClass, levelOf, type PromisedTurn } from './account.js';
-import { type Alone, exchangeAlone, openAlone, subtract, type Told } from './alone.js';
+import { type Alone, exchangeAlone, openAlone, subtract } from './alone.js';
 import { BudgetBusy, type BudgetStore, memoryStore } from './budget-store.js';
 import { keptMs, type UsedUp } from './find-turn.js';
 import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
 import type { CallEnd, Statement, Turn } from './statements.js';
-import { type Answer, type Ask, exchange } from './turns.js';
+import { type Answer, type Ask, exchange, type Told } from './turns.js';
 
 /** One call that is to be made. */
 export interface Want {
