@@ -143,7 +143,7 @@ const readableHeaders = [
   'X-Correlation-Id',
 ];
 
-function tokenCheck({ verifier, lastUsed, requests }: Pick<AppDeps, 'verifier' | 'lastUsed' | 'requests'>) {
+function tokenCheck({ verifier, lastUsed, requests }: AppDeps) {
   const onUse = ({ tokenId, teamId }: DnsCaller): void => {
     lastUsed.note(tokenId);
     if (teamId !== null) requests.note(teamId);

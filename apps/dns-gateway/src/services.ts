@@ -80,18 +80,21 @@ export interface Connections {
   readonly log: Log;
 }
 
-/** Everything that the routes and use cases of the app work with. */
-export interface Services {
+export interface ServicesOptions {
   readonly config: ServicesConfig;
-  readonly log: Pick<Log, 'warn'>;
   /** Times held reads. */
   readonly clock: Clock;
-  /** The clock of scopes. */
-  readonly now: () => number;
-  readonly pause: (ms: number) => Promise<unknown>;
   /** Aborted when the process takes no more connections: reads that are held end, and nothing is held afterwards. */
   readonly draining: AbortSignal;
   readonly limits: RequestLimits;
+}
+
+/** Everything that the routes and use cases of the app work with. */
+export interface Services extends ServicesOptions {
+  readonly log: Log;
+  /** The clock of scopes. */
+  readonly now: () => number;
+  readonly pause: (ms: number) => Promise<unknown>;
 
   readonly zones: Zones;
   readonly mirror: MirrorStore;
@@ -127,13 +130,17 @@ export interface WriteAnswer extends UpstreamAnswer {
   readonly entryId: number;
 }
 
-/** A write, which may be one request sent several times. */
-export interface WriteUnderWay {
-  readonly answer: Promise<WriteAnswer>;
+/** The clients that wait for the answer of one write. */
+export interface Audience {
   /** Aborted when all clients that wait for the answer have disconnected. */
   readonly gone: AbortSignal;
   /** Another client waits for the answer. @param gone aborted when it disconnects */
   join(gone: AbortSignal): void;
+}
+
+/** A write, which may be one request sent several times. */
+export interface WriteUnderWay extends Audience {
+  readonly answer: Promise<WriteAnswer>;
 }
 
 /** A client that waits for actions. */
@@ -174,7 +181,7 @@ const CLEAR_LEASE_MS = 10_000;
 /** Builds the services of the app on what it is connected to. */
 export function buildServices(
   { pool, prisma, writePrisma, ledger, upstream, answered, metrics, log }: Connections,
-  { config, ...ofApp }: Pick<Services, 'clock' | 'draining' | 'limits'> & { readonly config: ServicesConfig },
+  { config, ...ofApp }: ServicesOptions,
 ): Services {
   const mirror = mirrorStore(pool);
   const directoryOf = (zoneName: string) => zoneDirectory({ zoneName, find: mirror.findZone });

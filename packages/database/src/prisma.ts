@@ -69,7 +69,7 @@ const prismaOn = (source: ConstructorParameters<typeof PrismaPg>[0], transaction
 export const rowClock = 'clock_timestamp()::timestamptz(3)';
 
 /** The database's clock, for values that are written or compared through Prisma. */
-export async function readClock(db: Pick<Transaction, '$queryRawUnsafe'>): Promise<Date> {
+export async function readClock(db: Transaction): Promise<Date> {
   const [clock] = await db.$queryRawUnsafe<{ now: Date }[]>(`SELECT ${rowClock} AS now`);
   return (clock as { now: Date }).now;
 }

@@ -9,8 +9,6 @@ import type { Transaction } from './prisma.js';
  * - The row of `team` orders DNS writes and demos, which are counted against a quota (`lockOwner` of `@corral/dns-data`).
  */
 
-type Db = Pick<Transaction, '$queryRawUnsafe'>;
-
 // In this form the clock is read once the row is locked, however an earlier change ended. Missing lock rows are
 // inserted.
 const lockTeams = `
@@ -26,13 +24,13 @@ const lockTeams = `
  * @returns the database's clock, read under the lock
  * @throws Error when the team does not exist
  */
-export async function lockTeamChanges(tx: Db, teamId: TeamId): Promise<Date> {
+export async function lockTeamChanges(tx: Transaction, teamId: TeamId): Promise<Date> {
   const [lock] = await tx.$queryRawUnsafe<{ now: Date }[]>(lockTeams, [teamId]);
   if (lock === undefined) throw new Error('The team is gone');
   return lock.now;
 }
 
 /** Locks several teams in order of id. Missing teams are skipped. */
-export async function lockChangesOfTeams(tx: Db, teamIds: readonly TeamId[]): Promise<void> {
+export async function lockChangesOfTeams(tx: Transaction, teamIds: readonly TeamId[]): Promise<void> {
   await tx.$queryRawUnsafe(lockTeams, teamIds);
 }

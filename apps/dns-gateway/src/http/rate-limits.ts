@@ -36,7 +36,7 @@ function requestKind(req: Request, { locals }: Response): RequestKind {
   return locals.requestKind as RequestKind;
 }
 
-function kindOfPath({ method, path, url }: Pick<Request, 'method' | 'path' | 'url'>): RequestKind {
+function kindOfPath({ method, path, url }: Request): RequestKind {
   const served = method === 'HEAD' ? 'GET' : method;
   const kind = patterns.find((each) => each.method === served && each.path.test(path))?.kind ?? 'other';
   // A page of all actions is a list as any other.

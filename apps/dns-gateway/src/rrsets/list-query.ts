@@ -1,5 +1,5 @@
 import { actionStatuses, dnsLimits, type Pagination, sortFields, sortPattern } from '@corral/contracts';
-import type { ActionPageLookUp, ActionSortKey, LabelRequirement, RrsetSelection, SortKey } from '@corral/dns-data';
+import type { ActionSortKey, LabelRequirement, RrsetSelection, SortKey } from '@corral/dns-data';
 import { invalidInput } from '../dns-error.js';
 
 export interface Page {
@@ -39,7 +39,7 @@ export function parseRrsetQuery(query: URLSearchParams): RrsetQuery {
 }
 
 /** `label_selector` and `sort`, which all lists have. */
-export function parseSelection(query: URLSearchParams): Pick<RrsetQuery, 'labels' | 'sort'> {
+export function parseSelection(query: URLSearchParams) {
   const selector = query.get('label_selector');
   const labels = selector === null || selector === '' ? null : parseLabelSelector(selector);
   if (labels === undefined) throw invalidInput('label_selector', 'must be a selector such as env=prod,tier!=cache');
@@ -50,7 +50,7 @@ const setSort = new RegExp(sortPattern(sortFields.sets));
 const actionSort = new RegExp(sortPattern(sortFields.actions));
 
 /** @throws DnsError `invalid_input` with the name of the parameter */
-export function parseActionQuery(query: URLSearchParams): Page & Pick<ActionPageLookUp, 'statuses' | 'sort'> {
+export function parseActionQuery(query: URLSearchParams) {
   const statuses = query.getAll('status');
   if (!statuses.every((status) => (actionStatuses as readonly string[]).includes(status))) {
     throw invalidInput('status', `must be one of ${actionStatuses.join(', ')}`);

@@ -134,7 +134,7 @@ async function begin(services: Services, request: CheckedWrite, requestHash: Buf
         throw tokenUnknown();
       case 'busy':
         if (outcome.identical) {
-          const copy = await followCopy(services, request, requestHash, outcome);
+          const copy = await followCopy(services, request, requestHash, { ...outcome, kind: 'pending' });
           if (copy !== null) return copy;
         } else await waitForSet(services, request, outcome.isDue);
         break;
@@ -254,20 +254,19 @@ const wasDelivered =
   (entryId, recorded) =>
     recorded || answered.has(entryId);
 
-type Pending = Pick<Extract<FirstCopy, { kind: 'pending' }>, 'entryId' | 'isDue'>;
-
-/** @returns the outcome of a pending first copy, or null when it definitely did not happen */
+/** @returns the outcome of a first copy, once it is known; null for none, or when it definitely did not happen */
 async function followCopy(
   services: Services,
   request: CheckedWrite,
   requestHash: Buffer,
-  { entryId, isDue }: Pending,
+  first: FirstCopy | null,
 ): Promise<Replayed | null> {
-  for (let copy: FirstCopy | null = { kind: 'pending', entryId, isDue }; ; ) {
-    if (copy === null || copy.kind === 'replayed') return copy;
+  let copy = first;
+  while (copy?.kind === 'pending') {
     await waitForSet(services, request, copy.isDue);
-    copy = await services.copies.followCopy({ ...request, requestHash }, entryId);
+    copy = await services.copies.followCopy({ ...request, requestHash }, copy.entryId);
   }
+  return copy;
 }
 
 /** The answer of a first copy that is in the ledger on arrival, pending or undelivered. */
@@ -277,5 +276,5 @@ export async function findCopy(
   requestHash: Buffer,
 ): Promise<WriteAnswer | null> {
   const copy = await services.copies.findCopy({ ...request, requestHash }, wasDelivered(services));
-  return copy?.kind === 'pending' ? followCopy(services, request, requestHash, copy) : copy;
+  return followCopy(services, request, requestHash, copy);
 }

@@ -15,7 +15,7 @@ export interface UnknownWrite {
   readonly key: RrsetKey;
   readonly write: RrsetWrite;
   readonly bytes: Buffer | null;
-  readonly scope: Pick<RequestScope, 'signal'>;
+  readonly scope: RequestScope;
 }
 
 /** Delay between two reads of a set, and until an unreadable one is due again. */

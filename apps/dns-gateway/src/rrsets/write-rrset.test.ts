@@ -411,7 +411,7 @@ describe('settling', () => {
     key: { zoneId: 7001, name: 'www.acme', type: 'A' },
     write: { operation: 'change_ttl', ttl: 60 },
     bytes: Buffer.from('{"ttl":60}'),
-    scope: { signal: new AbortController().signal },
+    scope: openScope({ signal: new AbortController().signal }),
   };
   const owner = { kind: 'team', id: 'acme', teamId: null } as const;
   const lease: WriteLease = { entryId: 1, fence: 1, owner, operation: 'set_records', current: null, recordsMax: 1 };
@@ -479,7 +479,7 @@ describe('settling', () => {
     it('is not read after its client has disconnected', async () => {
       const { settle, readAt } = start();
 
-      expect(await settle({ ...write, scope: { signal: AbortSignal.abort() } })).toBeNull();
+      expect(await settle({ ...write, scope: openScope({ signal: AbortSignal.abort() }) })).toBeNull();
       expect(readAt).toEqual([]);
     });
 

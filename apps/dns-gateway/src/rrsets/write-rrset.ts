@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { NotAdmitted, narrowScope, waiting } from '@corral/admission';
 import { setIsBusy, tooManyWait } from '../dns-error.js';
-import type { Services, WriteAnswer, WriteUnderWay } from '../services.js';
+import type { Audience, Services, WriteAnswer } from '../services.js';
 import { type CheckedWrite, findCopy, noteRefused, sendWrite } from './send-write.js';
 
 /**
@@ -71,8 +71,8 @@ function hashOf({ caller, upstream }: CheckedWrite): Buffer {
   return hash.update(upstream.body ?? '').digest();
 }
 
-/** The clients that wait for the answer of one write. @param first aborted when the first of them disconnects */
-function audienceOf(first: AbortSignal): Pick<WriteUnderWay, 'gone' | 'join'> {
+/** @param first aborted when the first client disconnects */
+function audienceOf(first: AbortSignal): Audience {
   const all = new AbortController();
   let here = 0;
   const join = (gone: AbortSignal): void => {

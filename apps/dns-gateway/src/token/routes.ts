@@ -45,7 +45,7 @@ function identityOf({ tokenId, kind, ownerLabel, scopes, expiresAt }: DnsCaller,
   };
 }
 
-function reachOf(caller: DnsCaller): Pick<TokenBody, 'names' | 'types'> {
+function reachOf(caller: DnsCaller) {
   if (!hasScope(caller)) return { names: [], types: [] };
   return { names: [coveredRoot(caller)], types: writableTypes.filter((type) => coversType(caller, type)) };
 }

@@ -26,7 +26,7 @@ export type HoldFinding =
   | 'unread';
 
 /** The hold in force, or null. Not cached, so that a hold takes effect with the next change. */
-export async function findHold(prisma: Pick<Transaction, 'installationHold'>): Promise<Hold | null> {
+export async function findHold(prisma: Transaction): Promise<Hold | null> {
   const hold = await prisma.installationHold.findFirst({ where: { endedAt: null }, omit: { endedAt: true } });
   return hold === null ? null : { ...hold, reason: hold.reason as Hold['reason'] };
 }
@@ -35,7 +35,7 @@ export async function findHold(prisma: Pick<Transaction, 'installationHold'>): P
 export const isHeldNow = 'EXISTS (SELECT FROM installation_hold WHERE ended_at IS NULL)';
 
 /** Whether a hold is in force. */
-export async function isHeld(prisma: Pick<Transaction, 'installationHold'>): Promise<boolean> {
+export async function isHeld(prisma: Transaction): Promise<boolean> {
   return (await prisma.installationHold.count({ where: { endedAt: null } })) > 0;
 }
 

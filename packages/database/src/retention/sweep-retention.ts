@@ -7,7 +7,7 @@ interface SweepLog {
 }
 
 export interface SweepRetentionDeps {
-  readonly pool: Pick<Pool, 'query'>;
+  readonly pool: Pool;
   readonly rules: readonly RetentionRule[];
   /** Called after each step, so that progress is visible during a sweep. */
   readonly onSwept: (rule: string, rows: number) => void;
@@ -45,11 +45,7 @@ export const sweepRetention =
   };
 
 /** A step with fewer rows than the limit is the last one: locked rows belong to a concurrent sweep. */
-async function* steps(
-  pool: Pick<Pool, 'query'>,
-  rule: RetentionRule,
-  signal: AbortSignal,
-): AsyncGenerator<number, void> {
+async function* steps(pool: Pool, rule: RetentionRule, signal: AbortSignal): AsyncGenerator<number, void> {
   const text = retentionStatement(rule);
   for (let rows = rule.limit; rows === rule.limit && !signal.aborted; ) {
     rows = (await pool.query(text, [rule.days, rule.limit])).rowCount ?? 0;
