@@ -43,7 +43,7 @@ const untracedPaths: ReadonlySet<string> = new Set(['/healthz', '/readyz']);
  * `res.locals.traceId` is the id of the trace that the request is a part of: that of the client, if it sent a valid
  * `traceparent`, which several requests may share. `res.locals.span` is its open span, while the service makes traces.
  */
-export function requestId(): RequestHandler {
+function requestId(): RequestHandler {
   return (req, res, next) => {
     const { traceparent } = req.headers;
     const ofClient = parseTraceparent(traceparent);
@@ -90,7 +90,7 @@ const UNMATCHED = 'unmatched';
  * The route label is `res.locals.route` if a router set it, else the pattern that Express matched; requests without a route are
  * `unmatched`. So that clients cannot grow the metrics, unknown methods are `_OTHER`, and answers 405 are not observed.
  */
-export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
+function requestLog(log: Log, metrics: Metrics): RequestHandler {
   return (req, res, next) => {
     const startedAt = performance.now();
     const bytesBefore = req.socket.bytesWritten;
@@ -99,7 +99,7 @@ export function requestLog(log: Log, metrics?: Metrics): RequestHandler {
       const seconds = (performance.now() - startedAt) / 1000;
       const route = routeOf(req, res);
       if (res.statusCode !== 405) {
-        metrics?.httpRequestSeconds.observe({ route, method: methodOf(req), status: res.statusCode }, seconds);
+        metrics.httpRequestSeconds.observe({ route, method: methodOf(req), status: res.statusCode }, seconds);
       }
       const line: Record<string, unknown> = {
         requestId: res.locals.requestId,
@@ -168,7 +168,7 @@ function routeOf(req: Request, res: Response): string {
  * name instead of as an invalid request. The router decodes each segment once, later. The origin of a target in absolute form
  * (RFC 9112 section 3.2.2) stays: Express removes it.
  */
-export function canonicalUrl(): RequestHandler {
+function canonicalUrl(): RequestHandler {
   return (req, _res, next) => {
     const queryAt = req.url.indexOf('?');
     const path = queryAt === -1 ? req.url : req.url.slice(0, queryAt);

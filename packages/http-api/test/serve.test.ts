@@ -2,9 +2,9 @@ import { Writable } from 'node:stream';
 import { createHealth, createLog, createMetrics, type HealthCheck } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import express, { type Express } from 'express';
+import type { Express } from 'express';
 import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
-import { requestId, requestLog } from '../src/service-app.js';
+import { serviceApp } from '../src/service-app.js';
 import { openRaw } from './service-process.js';
 
 let served: Served | undefined;
@@ -24,8 +24,7 @@ async function start(addRoutes: (app: Express) => void, options: Partial<ServeOp
   const log = createLog({ service: 'test', destination });
   const metrics = createMetrics({ service: 'test' });
   const health = createHealth({ checks, deadlineMs: 200, freshMs: 0, log });
-  const app = express();
-  app.use(requestId(), requestLog(log, metrics));
+  const app = serviceApp({ trustProxy: false, log, metrics, admit: (_req, _res, next) => next() });
   addRoutes(app);
   served = await serve({
     app,
@@ -175,7 +174,7 @@ describe('requestId', () => {
   });
 });
 
-describe('requestLog', () => {
+describe('the log line of a request', () => {
   it('writes path, route pattern, status, time, bytes and team, and never the query', async () => {
     const { url, requestLine, logText } = await start((app) => {
       app.get('/teams/:team/clusters/:name/', (_req, res) => {
