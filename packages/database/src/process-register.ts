@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { Queryable } from './pool.js';
 
 export interface ProcessRegister {
-  /** The last known number of live processes of the service, this one included. */
-  count(): number;
+  /** The last known number of live processes of the service, this one included. Changes with each beat. */
+  readonly count: number;
   /** Removes this process. */
   close(): Promise<void>;
 }
@@ -37,11 +37,18 @@ const beat = {
  */
 export async function registerProcess({ pool, service, onError }: ProcessRegisterOptions): Promise<ProcessRegister> {
   const id = randomUUID();
-  let known = 1;
+  const register = {
+    count: 1,
+    async close() {
+      clearInterval(timer);
+      await beating;
+      await pool.query('DELETE FROM service_process WHERE id = $1', [id]).catch(onError);
+    },
+  };
   const beatOnce = async (): Promise<void> => {
     try {
       const { rows } = await pool.query<{ others: number }>({ ...beat, values: [id, service] });
-      known = 1 + (rows[0]?.others ?? 0);
+      register.count = 1 + (rows[0]?.others ?? 0);
     } catch (error) {
       onError(error as Error);
     }
@@ -51,12 +58,5 @@ export async function registerProcess({ pool, service, onError }: ProcessRegiste
   const timer = setInterval(() => {
     beating = beating.then(beatOnce);
   }, BEAT_MS).unref();
-  return {
-    count: () => known,
-    async close() {
-      clearInterval(timer);
-      await beating;
-      await pool.query('DELETE FROM service_process WHERE id = $1', [id]).catch(onError);
-    },
-  };
+  return register;
 }

@@ -540,7 +540,7 @@ describe('the register of processes', () => {
   describe('a process in the register', () => {
     it('sees the number of live processes of its service, itself included', async () => {
       const counts: number[] = [];
-      for (const service of ['gateway', 'gateway', 'api', 'gateway']) counts.push((await start(service)).count());
+      for (const service of ['gateway', 'gateway', 'api', 'gateway']) counts.push((await start(service)).count);
 
       expect(counts).toEqual([1, 2, 1, 3]);
     });
@@ -550,7 +550,7 @@ describe('the register of processes', () => {
 
       await first.close();
 
-      expect((await start()).count()).toBe(1);
+      expect((await start()).count).toBe(1);
       expect(await rows()).toBe(1);
     });
 
@@ -558,10 +558,10 @@ describe('the register of processes', () => {
       await start();
       await start();
       await pool.query(`UPDATE service_process SET seen_at = clock_timestamp() - interval '16 seconds'`);
-      expect((await start()).count()).toBe(1);
+      expect((await start()).count).toBe(1);
 
       await pool.query(`UPDATE service_process SET seen_at = clock_timestamp() - interval '61 minutes'`);
-      expect((await start()).count()).toBe(1);
+      expect((await start()).count).toBe(1);
       expect(await rows()).toBe(1);
     });
 
@@ -570,7 +570,7 @@ describe('the register of processes', () => {
 
       const { count, errors } = await start('gateway', away);
 
-      expect([count(), errors.map(({ message }) => message)]).toEqual([1, ['away']]);
+      expect([count, errors.map(({ message }) => message)]).toEqual([1, ['away']]);
     });
   });
 });

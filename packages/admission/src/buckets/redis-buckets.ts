@@ -1,5 +1,12 @@
 import { Redis } from 'ioredis';
-import { type Buckets, describeTaken, memoryBuckets, type RuledBucket, type Taken } from './token-bucket.js';
+import {
+  type Buckets,
+  describeTaken,
+  memoryBuckets,
+  type RuledBucket,
+  type Sharing,
+  type Taken,
+} from './token-bucket.js';
 
 export interface RedisBucketsOptions {
   readonly redis: Pick<Redis, 'eval' | 'disconnect'>;
@@ -101,8 +108,8 @@ export function redisBuckets({ redis, fallback, onError, now = Date.now }: Redis
 
 export interface ConnectBucketsOptions {
   readonly redisUrl: string | undefined;
-  /** Number of live processes that share the limits. Without Redis each grants its part. */
-  readonly processes: () => number;
+  /** Without Redis each grants its part. */
+  readonly processes: Sharing;
   readonly onError: (error: Error) => void;
 }
 

@@ -210,10 +210,7 @@ describe('buckets in memory', () => {
 
 describe('the part of a process', () => {
   const granted = async (processes: number, capacity: number): Promise<number> => {
-    const buckets = memoryBuckets(
-      () => 0,
-      () => processes,
-    );
+    const buckets = memoryBuckets(() => 0, { count: processes });
     let count = 0;
     while ((await take(buckets, { capacity, periodMs: 60_000 }, 'a'))[0]) count += 1;
     return count;
@@ -235,17 +232,14 @@ describe('the part of a process', () => {
   });
 
   it('follows the number of processes', async () => {
-    let processes = 1;
+    const processes = { count: 1 };
     let now = 0;
-    const buckets = memoryBuckets(
-      () => now,
-      () => processes,
-    );
+    const buckets = memoryBuckets(() => now, processes);
     const of = { capacity: 4, periodMs: 60_000 };
     const twice = async () => [...(await take(buckets, of, 'a')), ...(await take(buckets, of, 'a'))];
     expect(await twice()).toEqual([true, true]);
 
-    processes = 4;
+    processes.count = 4;
     expect(await twice()).toEqual([true, false]);
     now = 60_000;
     expect(await twice()).toEqual([true, false]);

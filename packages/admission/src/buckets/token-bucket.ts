@@ -55,16 +55,22 @@ export interface Buckets {
 /** Bounds memory. Evicts the least recently used bucket, which has refilled by then. */
 const KEYS_MAX = 50_000;
 
+/** The live processes that share the limits. */
+export interface Sharing {
+  /** Changes when others start or end. */
+  readonly count: number;
+}
+
 /**
  * Buckets of one process. It grants its part of each limit, at least one request, so that all processes together stay within the whole.
  *
  * @param now clock in ms
- * @param processes number of live processes that share the limits. Default: this one alone
+ * @param processes default: this one alone
  */
-export function memoryBuckets(now: () => number, processes: () => number = () => 1): Buckets {
+export function memoryBuckets(now: () => number, processes: Sharing = { count: 1 }): Buckets {
   const buckets = new LRUCache<string, Bucket>({ max: KEYS_MAX });
   const partOf = ({ capacity, periodMs }: BucketRule): BucketRule => ({
-    capacity: Math.max(1, Math.floor(capacity / Math.max(1, processes()))),
+    capacity: Math.max(1, Math.floor(capacity / Math.max(1, processes.count))),
     periodMs,
   });
   return {

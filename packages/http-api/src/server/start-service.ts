@@ -104,7 +104,7 @@ export async function startService<C extends ServiceConfig, E extends ApiError>(
     });
     const buckets = connectBuckets({
       redisUrl: config.REDIS_URL,
-      processes: processes.count,
+      processes,
       onError: report('each process grants its part of the request limits'),
     });
     let listening: string | undefined;
