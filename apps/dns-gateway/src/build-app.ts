@@ -10,7 +10,7 @@ import {
   type UseRecorder,
 } from '@corral/auth';
 import { type DnsRoute, dnsBodyLimitsOf, dnsDemoRoutes, dnsOpenApi, dnsRoutes, dnsZoneRoutes } from '@corral/contracts';
-import { isHeldIn, type Pool } from '@corral/database';
+import { isHeld, type Prisma } from '@corral/database';
 import {
   admitRequests,
   allowOrigins,
@@ -100,7 +100,7 @@ export function buildApp(deps: AppDeps): Express {
   api.use(perAddress, token.load, settleAddress, countAsCaller, perCaller, token.require);
   mountRoutes<DnsRoute>(dnsZoneRoutes, zones, { on: api, bodyBounds: dnsBodyLimitsOf });
   if (services.demos !== null) {
-    const refuseHeld = refuseWhileHeld(deps.pool);
+    const refuseHeld = refuseWhileHeld(deps.prisma);
     const before = ({ kind }: DnsRoute) => (kind === 'write' ? [refuseHeld] : []);
     mountRoutes<DnsRoute>(dnsDemoRoutes, demoRoutes(services, services.demos), {
       on: api,
@@ -120,9 +120,9 @@ export function buildApp(deps: AppDeps): Express {
 
 /** Refuses changes of demos during a hold. Writes of record sets read the hold with their quota instead. */
 const refuseWhileHeld =
-  (pool: Pool): RequestHandler =>
+  (prisma: Prisma): RequestHandler =>
   async (_req, _res, next) => {
-    if (await isHeldIn(pool)) throw changesAreHeld();
+    if (await isHeld(prisma)) throw changesAreHeld();
     next();
   };
 

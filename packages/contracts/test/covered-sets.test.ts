@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { canRead, type TokenCoverage, writeRefusal } from '../src/dns/token-coverage.js';
+import { canRead, type TokenCoverage, writeRefusal } from '../src/index.js';
 
 const aTeam = (change: Partial<TokenCoverage> = {}): TokenCoverage => ({
   ownerLabel: 'acme',

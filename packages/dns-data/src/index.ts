@@ -1,22 +1,19 @@
-export { type ActionPageLookUp, type ActionSortKey, LISTED_ACTIONS_MAX } from './actions/action-page.js';
+export type { ActionSortKey } from './actions/action-page.js';
 export {
   type ActionRecord,
   type ActionStore,
   actionStore,
-  type FailedWrite,
-  OWN_ACTION_ID_BASE,
   type ReportedAction,
   timedOutAction,
 } from './actions/action-store.js';
 export {
   type CheckedAction,
-  type PollOptions,
   type PollTurn,
   type PollTurns,
   pollTurns,
   type UnfinishedAction,
 } from './actions/poll-turns.js';
-export { type AuditPage, type AuditRecord, auditLog } from './audit-log.js';
+export { type AuditRecord, auditLog } from './audit-log.js';
 export {
   type CourseRecord,
   courseStore,
@@ -27,38 +24,16 @@ export {
 } from './demos/course-code.js';
 export { type DeleteRemainingDeps, type Deletion, deleteRemaining } from './demos/delete-remaining.js';
 export { type DemoEnds, demoEnds, type RemainingRrset } from './demos/demo-ends.js';
-export type { DemoAsking, DemoRecord } from './demos/demo-rows.js';
-export {
-  type CreateOutcome,
-  type DemoMaker,
-  type DemoReach,
-  type DemoStore,
-  type DemoStoreOptions,
-  demoStore,
-  type NewDemo,
-} from './demos/demo-store.js';
+export type { DemoRecord } from './demos/demo-rows.js';
+export { type CreateOutcome, type DemoMaker, type DemoReach, type DemoStore, demoStore } from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
-export type {
-  LabelRequirement,
-  PageLookUp,
-  RrsetPage,
-  RrsetScope,
-  RrsetSelection,
-  SortKey,
-} from './mirror/mirror-store.js';
+export type { LabelRequirement, RrsetPage, RrsetScope, RrsetSelection, SortKey } from './mirror/mirror-store.js';
+export { type MirrorStore, mirrorStore, type ZoneRecord } from './mirror/mirror-store.js';
 export {
-  type MirrorStore,
-  mirrorStore,
-  type ZoneRecord,
-} from './mirror/mirror-store.js';
-export {
-  type DriftKind,
   type DriftReporter,
   driftReporter,
   type FoundRrset,
   idOf,
-  type Observation,
-  type ObserveOptions,
   type ObserveResult,
   type SetKey,
 } from './mirror/observe-rrsets.js';
@@ -72,16 +47,9 @@ export {
   type WithZoneLock,
   zoneLock,
 } from './mirror/sync-run-store.js';
-export {
-  type ObservedRrset,
-  type ZoneOwners,
-  type ZoneSyncStore,
-  zoneSyncStore,
-} from './mirror/zone-sync-store.js';
+export { type ZoneOwners, type ZoneSyncStore, zoneSyncStore } from './mirror/zone-sync-store.js';
 export {
   assertUsable,
-  type Comparison,
-  compareRrset,
   effectOf,
   parseRrsetWrite,
   parseStoredWrite,
@@ -90,39 +58,22 @@ export {
   type RrsetWrite,
   type RrsetWriteKind,
   readRrsetBody,
-  recordCountOf,
   sameLabels,
-  showsEffect,
   UnusableRrset,
   withMember,
 } from './rrset.js';
 export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
-export { type Admission, decideAdmission, type OwnerQuota, type RecordQuota } from './writes/begin-rule.js';
+export { decideAdmission, type RecordQuota } from './writes/begin-rule.js';
 export {
   type AnsweredRecorder,
   answeredRecorder,
-  type CopyQuery,
   type CopyStore,
   copyStore,
   type DeliveryCheck,
   type FirstCopy,
-  settledAnswer,
 } from './writes/copies.js';
-export {
-  type ReadTokenUse,
-  recordsOfTeam,
-  type TokenOfOwner,
-  type TokenUse,
-  tokenUseReader,
-} from './writes/owner-entries.js';
-export {
-  endOfAccepted,
-  type PerformedWrite,
-  type PerformWriteDeps,
-  performWrite,
-  type UpstreamAnswer,
-  type WriteSteps,
-} from './writes/perform-write.js';
+export { type ReadTokenUse, recordsOfTeam, type TokenUse, tokenUseReader } from './writes/owner-entries.js';
+export { endOfAccepted, type PerformedWrite, performWrite, type UpstreamAnswer } from './writes/perform-write.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
   type ReadRrset,
@@ -132,11 +83,5 @@ export {
   settleWrite,
   upstreamReader,
 } from './writes/settle-write.js';
-export {
-  type DueEntry,
-  type DueRecheck,
-  type Settlement,
-  type SettlementStore,
-  settlementStore,
-} from './writes/settlement-store.js';
+export { type DueEntry, type DueRecheck, type SettlementStore, settlementStore } from './writes/settlement-store.js';
 export { type WriteEnd, type WriteLedger, writeLedger } from './writes/write-ledger.js';

@@ -1,19 +1,11 @@
 export type { BackendOptions } from './backend.js';
-export {
-  connectQueue,
-  type Queue,
-  type QueueOptions,
-  QueueUnavailable,
-  type RecurringJob,
-  type SendOptions,
-} from './connect-queue.js';
-export { type Intervals, intervalOf, type JobName, type JobPayloads, jobs, type QueueName } from './jobs.js';
+export { connectQueue, type Queue, QueueUnavailable, type RecurringJob } from './connect-queue.js';
+export { type Intervals, intervalOf, type JobName, jobs, type QueueName } from './jobs.js';
 export { queueSchema } from './postgres-pool.js';
 export { prepareQueue } from './prepare-queue.js';
 export {
   type JobContext,
   type JobHandlers,
-  type ServedQueue,
   type StartedWorker,
   startWorker,
   type WorkerOptions,

@@ -1,5 +1,4 @@
 export {
-  type AgentOptions,
   type Answered,
   type AnswerHeaders,
   type Bounds,
@@ -18,23 +17,13 @@ export {
   readJsonObject,
   type TlsMaterial,
 } from './calls.js';
-export {
-  type Config,
-  ConfigError,
-  type ConfigProblem,
-  type ConfigRow,
-  configTable,
-  describeConfig,
-  readConfig,
-  withPasswords,
-} from './config.js';
+export { type Config, ConfigError, type ConfigProblem, configTable, readConfig, withPasswords } from './config.js';
 export {
   durationMs,
   flag,
   integer,
   list,
   type OptionalVariable,
-  oneOf,
   origins,
   portOrFree,
   type RequiredVariable,
@@ -46,26 +35,14 @@ export {
   trustProxy,
   url,
   type Variable,
-  type VariableMeta,
   type Variables,
   variable,
   wordsOf,
 } from './config-variables.js';
-export { createHealth, type Health, type HealthCheck, type HealthOptions, type Readiness } from './health.js';
-export {
-  createLog,
-  type Log,
-  type LogFields,
-  type LogLevel,
-  type LogOptions,
-  logLevels,
-  type RootLog,
-  redactText,
-  silentLog,
-} from './log.js';
-export type { TraceSampler, TracingOptions } from './make-tracing.js';
+export { createHealth, type Health, type HealthCheck } from './health.js';
+export { createLog, type Log, type LogFields, type LogLevel, type RootLog, redactText, silentLog } from './log.js';
 export { createMetrics, type Metrics } from './metrics.js';
-export { type PoolCounts, poolMetrics } from './pool-metrics.js';
+export { poolMetrics } from './pool-metrics.js';
 export {
   consoleVariables,
   gardenVariables,
@@ -74,8 +51,8 @@ export {
   tracingVariables,
   upstreamVariables,
 } from './shared-variables.js';
-export { onShutdown, type ShutdownOptions, type ShutdownStep } from './shutdown.js';
-export { EXIT_CONFIG, startOrExit } from './start-or-exit.js';
+export { onShutdown, type ShutdownStep } from './shutdown.js';
+export { startOrExit } from './start-or-exit.js';
 export {
   currentTraceId,
   currentTraceparent,
@@ -84,15 +61,11 @@ export {
   type OpenSpan,
   openSpan,
   parseTraceparent,
-  type SpanAttributes,
-  type SpanOptions,
   startTracing,
-  type Traceparent,
 } from './traces.js';
 export {
   answerWithin,
   aroundMs,
-  type BackoffRange,
   backoffMs,
   equalJitterMs,
   fullJitterMs,

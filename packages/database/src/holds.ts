@@ -1,5 +1,4 @@
-import type { Queryable } from '../pool.js';
-import type { Transaction } from '../prisma.js';
+import type { Transaction } from './prisma.js';
 
 /** A period in which Corral changes nothing upstream, in the garden or at a provider. */
 export interface Hold {
@@ -37,12 +36,6 @@ export const isHeldNow = 'EXISTS (SELECT FROM installation_hold WHERE ended_at I
 /** Whether a hold is in force. */
 export async function isHeld(prisma: Transaction): Promise<boolean> {
   return (await prisma.installationHold.count({ where: { endedAt: null } })) > 0;
-}
-
-/** The same by `pg`. */
-export async function isHeldIn(db: Queryable): Promise<boolean> {
-  const { rows } = await db.query<{ held: boolean }>(`SELECT ${isHeldNow} AS held`);
-  return rows[0]?.held === true;
 }
 
 /** Why a server fails that was rebuilt after the backup from which its row comes. */
