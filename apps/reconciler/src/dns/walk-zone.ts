@@ -141,7 +141,7 @@ const unique = (sets: readonly FoundRrset[]): FoundRrset[] => [
 interface ListedPage {
   /** Counts from 1. */
   readonly page: number;
-  readonly listed: Pick<RrsetPage, 'rrsets' | 'nextPage' | 'totalEntries'>;
+  readonly listed: RrsetPage;
   /** The upstream's total at the previous page. Null at the first page, or when the upstream does not count. */
   readonly listedTotal: number | null;
   /** How many more returns to earlier pages are allowed. */

@@ -99,11 +99,13 @@ export const courseStore = (prisma: Transaction) => ({
  * @returns the number of demos ended; null when the code does not exist, active or not
  */
 export async function endCourse(tx: Transaction, code: string): Promise<number | null> {
-  // Creating a demo locks this row, so after the update no creation is in flight.
-  const [course] = await tx.$queryRaw<{ id: string }[]>`
-    UPDATE course_code SET deactivated_at = coalesce(deactivated_at, clock_timestamp())
-    WHERE code = ${code} RETURNING id`;
-  return course === undefined ? null : endDemos(tx, { courseCodeId: course.id });
+  // Creating a demo locks the row of an active code, so after its deactivation no creation is in flight.
+  await tx.courseCode.updateMany({
+    where: { code, deactivatedAt: null },
+    data: { deactivatedAt: await readClock(tx) },
+  });
+  const course = await tx.courseCode.findUnique({ where: { code }, select: { id: true } });
+  return course === null ? null : endDemos(tx, { courseCodeId: course.id });
 }
 
 /** Ends the live demos of a team now, as `endCourse` does. @returns their number */

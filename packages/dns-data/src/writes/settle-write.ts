@@ -2,7 +2,11 @@ import { type HcloudClient, type ReadOptions, UpstreamUnavailable } from '@corra
 import { assertUsable, parseStoredWrite, type RrsetKey, showsEffect } from '../rrset.js';
 import type { DueEntry, SettlementStore } from './settlement-store.js';
 
-export type RrsetSource = Pick<HcloudClient, 'readRrset' | 'readZone'>;
+/** Where single sets are read, and the zones that they are in. */
+export interface RrsetSource {
+  readonly readRrset: HcloudClient['readRrset'];
+  readonly readZone: HcloudClient['readZone'];
+}
 
 /** Priority of a read in the upstream budget: see `packages/admission`. */
 export type ReadPurpose = NonNullable<ReadOptions['purpose']>;
