@@ -1,7 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { Buckets, BudgetStore } from '@corral/admission';
-import type { AccountVerifier, SessionStore, SignInCodeStore, UseRecorder } from '@corral/auth';
-import { asOperationId, type ClusterId, type OperationId, type ServerId, type TokenVerdict } from '@corral/contracts';
+import type { SignInCodeStore } from '@corral/auth';
+import type { ClusterId, ServerId, TokenVerdict } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import type { GardenClient } from '@corral/garden';
 import type { Projects } from '@corral/hcloud';
@@ -11,6 +10,7 @@ import type { Health, Log, Metrics } from '@corral/service';
 import type { AppConfig } from './app-config.js';
 import { type Catalogue, cachedCatalogue } from './catalogue/cached-catalogue.js';
 import { type ChangeTeam, type InTurn, teamChanges } from './changes/team-changes.js';
+import type { Credentials } from './http/caller.js';
 import { type RequestLimits, requestLimits } from './http/rate-limits.js';
 import type { EventNotifications } from './operations/operation-waits.js';
 import type { OidcClient } from './people/oidc-client.js';
@@ -20,7 +20,7 @@ import type { RefusalLog } from './tokens/refusal-log.js';
 import { type Upstreams, upstreams } from './upstreams.js';
 
 /** What the process is connected to. Tests replace parts of it. */
-export interface AppDeps {
+export interface AppDeps extends Credentials {
   readonly config: AppConfig;
   /** For everything but changes of a team. */
   readonly prisma: Prisma;
@@ -39,11 +39,7 @@ export interface AppDeps {
   /** The keys that encrypt stored secrets. */
   readonly secrets: KeyRing;
 
-  readonly sessions: SessionStore;
-  readonly sessionUse: UseRecorder;
   readonly codes: SignInCodeStore;
-  readonly accounts: AccountVerifier;
-  readonly accountUse: UseRecorder;
   /** Null when no OpenID Connect provider is configured. */
   readonly oidc: OidcClient | null;
   readonly issuerCalls: IssuerCalls;
@@ -78,7 +74,6 @@ export interface Services extends AppDeps {
   readonly catalogue: Catalogue;
   readonly upstreams: Upstreams;
   readonly wake: WakeUps;
-  readonly newOperationId: () => OperationId;
 }
 
 /**
@@ -129,6 +124,5 @@ export function buildServices(deps: AppDeps): Services {
     }),
     upstreams: upstreams(deps),
     wake: wakeUps(queue),
-    newOperationId: () => asOperationId(randomUUID()),
   };
 }

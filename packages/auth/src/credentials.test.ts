@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isWellFormedDnsToken, mintDnsToken } from './dns/token.js';
-import { bearerToken } from './dns/token-verifier.js';
-import { hashSessionSecret, mintSessionSecret, sessionSecretOf } from './sessions/cookie.js';
+import { bearerToken, isWellFormedDnsToken, mintDnsToken } from './dns/token-verifier.js';
+import { hashSessionSecret, mintSessionSecret, sessionSecretOf } from './sessions/store.js';
 
 describe('bearerToken', () => {
   it.each([

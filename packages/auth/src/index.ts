@@ -6,10 +6,10 @@ export {
   mintAccountToken,
 } from './accounts/account-tokens.js';
 export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';
-export { DnsTokenRefused, hashDnsToken, isWellFormedDnsToken, mintDnsToken, type NewDnsToken } from './dns/token.js';
 export {
   type DnsTokenActor,
   type DnsTokenRecord,
+  DnsTokenRefused,
   type DnsTokenStore,
   dnsTokenRecordOf,
   dnsTokenStore,
@@ -17,6 +17,7 @@ export {
   inForce,
   isKept,
   issueDnsToken,
+  type NewDnsToken,
   revokeDnsToken,
   revokeOrHandOverDnsTokens,
   shownOfDnsToken,
@@ -31,6 +32,9 @@ export {
   dnsTokenHashOf,
   dnsTokenVerifier,
   findDnsCaller,
+  hashDnsToken,
+  isWellFormedDnsToken,
+  mintDnsToken,
   type RequireDnsTokenOptions,
   type TokenRefusal,
 } from './dns/token-verifier.js';
@@ -43,16 +47,6 @@ export {
   requestCounter,
   sessionUseRecorder,
 } from './last-used.js';
-export {
-  accountOf,
-  credentialHashOf,
-  type LoadCallerOptions,
-  loadCaller,
-  sendsBearer,
-  sendsSession,
-  sessionCookieOf,
-  sessionOf,
-} from './load-caller.js';
 export { type EndedMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
 export {
@@ -63,9 +57,8 @@ export {
   unlinkIdentity,
 } from './people/identity-store.js';
 export { displayNameOf, personOf } from './people/person.js';
-export { type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
+export { type NamedTeam, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
 export { type MemberRecord, type UserRecord, type UserStore, userStore } from './people/user-store.js';
-export { hashSessionSecret, mintSessionSecret, SESSION_COOKIE, sessionSecretOf } from './sessions/cookie.js';
 export {
   type RedeemedCode,
   type SignInCodeStore,
@@ -73,12 +66,16 @@ export {
   signInCodeStore,
 } from './sessions/sign-in-codes.js';
 export {
+  hashSessionSecret,
   type Membership,
+  mintSessionSecret,
+  SESSION_COOKIE,
   type Session,
   type SessionOrigin,
   type SessionRecord,
   type SessionStore,
   type SessionTimes,
   type StartedSession,
+  sessionSecretOf,
   sessionStore,
 } from './sessions/store.js';

@@ -33,11 +33,7 @@ function tokenUseRecorder(table: TokenTable, pool: Pool, onError: (error: Error)
 }
 
 /** Extends the idle expiry of sessions in use, never beyond their absolute expiry and never backwards. */
-export function sessionUseRecorder(
-  pool: Pool,
-  { idleMs }: Pick<SessionTimes, 'idleMs'>,
-  onError: (error: Error) => void,
-): UseRecorder {
+export function sessionUseRecorder(pool: Pool, { idleMs }: SessionTimes, onError: (error: Error) => void): UseRecorder {
   const text = `WITH ${batchOf('session')}
                 UPDATE session SET last_seen_at = GREATEST(last_seen_at, batch.at),
                   idle_expires_at = GREATEST(idle_expires_at,

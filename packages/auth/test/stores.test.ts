@@ -575,10 +575,10 @@ describe('identities', () => {
       await expect(handedOn()).rejects.toMatchObject({ reason: 'another_identity' });
       const sessions = sessionStore(database.pool, { idleMs: 60_000, absoluteMs: 60_000 });
       const { secret } = await sessions.start(first.id, null);
-      expect(await identities.listIdentities(first)).toEqual([expect.objectContaining(known)]);
-      expect(await unlinkIdentity(database.prisma, first, { ...known, subject: 'bob' })).toBe(false);
+      expect(await identities.listIdentities(first.id)).toEqual([expect.objectContaining(known)]);
+      expect(await unlinkIdentity(database.prisma, first.id, { ...known, subject: 'bob' })).toBe(false);
       expect(await sessions.find(secret)).not.toBeNull();
-      expect(await unlinkIdentity(database.prisma, first, known)).toBe(true);
+      expect(await unlinkIdentity(database.prisma, first.id, known)).toBe(true);
 
       expect(await sessions.find(secret)).toBeNull();
       expect((await handedOn()).id).toBe(first.id);

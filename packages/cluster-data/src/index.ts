@@ -6,3 +6,4 @@ export * from './cost.js';
 export * from './locks.js';
 export * from './operations.js';
 export * from './teams.js';
+export * from './versions.js';

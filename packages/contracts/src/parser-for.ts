@@ -2,6 +2,12 @@ import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv'
 import { cutText } from './cut-text.js';
 import { messageOf, placeOf } from './field-messages.js';
 
+export type JsonObject = Record<string, unknown>;
+
+/** Whether the value is an object as JSON means it: neither null nor an array. */
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
 /** An invalid location in a body, and why it is invalid. */
 export interface InvalidField {
   /** Indexed path such as `records[0].value`; empty for the body itself. */
@@ -99,13 +105,12 @@ function dropNulls(value: unknown, schema: NullableSchema): void {
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items !== undefined) for (const each of value) dropNulls(each, items);
-  } else if (typeof value === 'object' && value !== null) {
-    const members = value as Record<string, unknown>;
-    for (const name of Object.keys(members)) {
+  } else if (isObject(value)) {
+    for (const name of Object.keys(value)) {
       const member = memberSchema(schema, name);
       if (member === null) continue;
-      if (members[name] === null && !admitsNull(member)) delete members[name];
-      else dropNulls(members[name], member);
+      if (value[name] === null && !admitsNull(member)) delete value[name];
+      else dropNulls(value[name], member);
     }
   }
 }

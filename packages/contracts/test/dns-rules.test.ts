@@ -1,17 +1,21 @@
 import { isIPv4, isIPv6 } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { isAtOrBelow, isTeamSlug, ownerLabelOf, parseRrsetName, reservedSlugs } from '../src/dns/names.js';
-import { quotedText, splitString, ttlRefusal, valueRefusal } from '../src/dns/record-values.js';
 import {
   canNarrowTo,
   canRead,
   coveredRoot,
   coversName,
   coversType,
+  isAtOrBelow,
+  isTeamSlug,
+  ownerLabelOf,
+  parseRrsetName,
+  reservedSlugs,
   type TokenCoverage,
   writeRefusal,
-} from '../src/dns/token-coverage.js';
+} from '../src/dns/names.js';
+import { quotedText, splitString, ttlRefusal, valueRefusal } from '../src/dns/record-values.js';
 
 const ZONE = 'example.test';
 const label = (length: number) => 'a'.repeat(length);

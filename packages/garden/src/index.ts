@@ -9,7 +9,6 @@ export {
   isGardenError,
 } from './calls/garden-error.js';
 export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './catalogue/cloud-profile.js';
-export { isUsable, newestPatch, usableVersions } from './catalogue/cloud-profile.js';
 export { type GardenFeature, gardenFeatures, gardenFeaturesVariable } from './catalogue/garden-features.js';
 export type {
   AdminKubeconfig,

@@ -35,7 +35,7 @@ export function userCommand(withContext: WithContext): Command {
     .action(
       withContext(async ({ prisma, getUser, print }, email: string) => {
         const user = await getUser(email);
-        const identities = await identityStore(prisma).listIdentities(user);
+        const identities = await identityStore(prisma).listIdentities(user.id);
         const none = `User ${user.email} has no linked identity yet. The first sign-in with the address creates the link.\n`;
         print(identities, identities.length === 0 ? none : identityTable(identities));
       }),
@@ -54,7 +54,7 @@ export function userCommand(withContext: WithContext): Command {
         await change(
           () => ({ ...actOn('unlink')(user), detail: { issuer, subject } }),
           async (tx) => {
-            if (await unlinkIdentity(tx, user, { issuer, subject })) return;
+            if (await unlinkIdentity(tx, user.id, { issuer, subject })) return;
             throw new OperatorError(
               `User "${user.email}" has no such identity. \`user identities ${user.email}\` shows all identities of the user.`,
             );

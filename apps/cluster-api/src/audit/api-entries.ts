@@ -4,15 +4,19 @@ import type { AuditFilters, AuditQuery, AuditRecord, ReadLog } from './log.js';
 import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-entries.js';
 import type { AuditedAccount } from './record-audit.js';
 
-interface Row {
-  readonly id: bigint;
-  readonly createdAt: Date;
-  readonly action: string;
-  readonly outcome: AuditOutcome;
+/** Who acted: exactly one of them, or none for the service itself. */
+interface Actor {
   readonly userNumber: number | null;
   readonly email: string | null;
   readonly account: AuditedAccount | null;
   readonly operator: string | null;
+}
+
+interface Row extends Actor {
+  readonly id: bigint;
+  readonly createdAt: Date;
+  readonly action: string;
+  readonly outcome: AuditOutcome;
   readonly targetKind: string;
   readonly targetId: string;
   readonly targetName: string;
@@ -106,12 +110,7 @@ function recordOf({ id, createdAt, action, outcome, requestId, detail, changes, 
   };
 }
 
-function actorOf({
-  userNumber,
-  email,
-  account,
-  operator,
-}: Pick<Row, 'userNumber' | 'email' | 'account' | 'operator'>): AuditRecord['actor'] {
+function actorOf({ userNumber, email, account, operator }: Actor): AuditRecord['actor'] {
   if (userNumber !== null) return { kind: 'user', id: String(userNumber), name: email };
   if (account !== null) return { kind: 'account', id: account.id, name: account.name };
   return { kind: operator === null ? 'service' : 'operator', id: null, name: operator };

@@ -4,17 +4,11 @@ import type { CloudProfile, GardenFeature } from '@corral/garden';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { aCatalogue, aCluster, aClusterSpec, aPool, NOW, quotas } from '../../test/support/a-cluster.js';
 import { refusalOf } from '../../test/support/refusal.js';
+import type { ClusterRecord } from '../clusters/store.js';
 import { pointersInCluster } from '../node-pools/rules.js';
 import type { Problem } from '../problem.js';
 import { type Catalogue, cachedCatalogue } from './cached-catalogue.js';
-import {
-  type CatalogueContext,
-  type CurrentCluster,
-  checkCatalogue,
-  needsCatalogue,
-  resolveVersion,
-  upgradeObstacle,
-} from './rules.js';
+import { type CatalogueContext, checkCatalogue, needsCatalogue, resolveVersion, upgradeObstacle } from './rules.js';
 import { type CatalogueBodyContext, catalogueBody, parseQuantity } from './view.js';
 
 describe('rules of the catalogue', () => {
@@ -25,11 +19,11 @@ describe('rules of the catalogue', () => {
     now: NOW,
     ...more,
   });
-  const started = (spec: Partial<ClusterSpec> = {}, more: Partial<CurrentCluster> = {}) =>
+  const started = (spec: Partial<ClusterSpec> = {}, more: Partial<ClusterRecord> = {}) =>
     aCluster({ spec: aClusterSpec(spec), ...more });
   const aDraft = aCluster({ spec: aClusterSpec({ nodePools: [] }), startedAt: null, pinnedVersion: null });
   const refused = (
-    current: CurrentCluster | null,
+    current: ClusterRecord | null,
     desired: Partial<ClusterSpec>,
     more: Partial<CatalogueContext> = {},
   ) => refusalOf(() => checkCatalogue(current, aClusterSpec(desired), context(more)));
@@ -48,7 +42,7 @@ describe('rules of the catalogue', () => {
       ]);
     });
 
-    it.each<[string, CurrentCluster | null, Partial<ClusterSpec>, boolean]>([
+    it.each<[string, ClusterRecord | null, Partial<ClusterSpec>, boolean]>([
       ['a new cluster', null, {}, true],
       ['a new draft', null, { nodePools: [] }, true],
       ['another version', started(), { kubernetesVersion: '1.34' }, true],
@@ -188,7 +182,7 @@ describe('rules of the catalogue', () => {
   });
 
   describe('a refusal', () => {
-    const detailOf = (current: CurrentCluster | null, desired: Partial<ClusterSpec>): string => {
+    const detailOf = (current: ClusterRecord | null, desired: Partial<ClusterSpec>): string => {
       try {
         checkCatalogue(current, aClusterSpec(desired), context());
         return 'accepted';
@@ -199,7 +193,7 @@ describe('rules of the catalogue', () => {
     const version = (kubernetesVersion: string) => ({ kubernetesVersion });
     const runs133 = started({ kubernetesVersion: '1.33.4' });
 
-    it.each<[string, CurrentCluster | null, Partial<ClusterSpec>, string]>([
+    it.each<[string, ClusterRecord | null, Partial<ClusterSpec>, string]>([
       [
         'of a minor version that has only previews',
         null,
@@ -234,7 +228,7 @@ describe('rules of the catalogue', () => {
       expect(detailOf(current, desired)).toBe(detail);
     });
 
-    it.each<[string, CurrentCluster | null, Partial<ClusterSpec>, (value: string) => Partial<ClusterSpec>]>([
+    it.each<[string, ClusterRecord | null, Partial<ClusterSpec>, (value: string) => Partial<ClusterSpec>]>([
       ['a minor version of previews', null, version('1.35'), version],
       ['an unknown version', null, version('9.9'), version],
       ['an unknown version of a cluster', runs133, version('1.33.7'), version],

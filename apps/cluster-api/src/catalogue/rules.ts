@@ -1,15 +1,6 @@
-import { isManaged } from '@corral/cluster-data';
+import { isManaged, isUsable, newestPatch, usableVersions } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
-import {
-  type CatalogueVersion,
-  type CloudProfile,
-  type GardenFeature,
-  type ImageVersion,
-  isUsable,
-  type MachineType,
-  newestPatch,
-  usableVersions,
-} from '@corral/garden';
+import type { CatalogueVersion, CloudProfile, GardenFeature, ImageVersion, MachineType } from '@corral/garden';
 import semver from 'semver';
 import type { ClusterRecord } from '../clusters/store.js';
 import { hasWorkers, nodesMaxOf, type PoolPointers } from '../node-pools/rules.js';
@@ -78,9 +69,6 @@ export interface CatalogueContext {
   readonly now: Date;
 }
 
-/** New versions are compared with `pinnedVersion`, the version that the garden runs or is about to run. */
-export type CurrentCluster = Pick<ClusterRecord, 'spec' | 'pinnedVersion' | 'startedAt'>;
-
 /**
  * The parts of a change that must be checked against the catalogue. Unchanged parts are not checked, so a cluster on an
  * expired version can still be scaled.
@@ -94,7 +82,7 @@ interface CatalogueChecks {
 }
 
 /** Whether a change must be checked against the catalogue. */
-export function needsCatalogue(current: CurrentCluster | null, desired: ClusterSpec): boolean {
+export function needsCatalogue(current: ClusterRecord | null, desired: ClusterSpec): boolean {
   const { region, version, pools, growth } = checksFor(current, desired);
   return region || version || growth || pools.length > 0;
 }
@@ -104,7 +92,7 @@ export function needsCatalogue(current: CurrentCluster | null, desired: ClusterS
  *
  * @throws Problem `validation_failed`, `unsupported_version`, `invalid_node_pool` or `unsupported_by_garden`, with each invalid field
  */
-export function checkCatalogue(current: CurrentCluster | null, desired: ClusterSpec, context: CatalogueContext): void {
+export function checkCatalogue(current: ClusterRecord | null, desired: ClusterSpec, context: CatalogueContext): void {
   const { catalogue, pointers } = context;
   const checks = checksFor(current, desired);
   const nodes = nodesMaxOf(desired.nodePools);
@@ -130,7 +118,7 @@ export function checkCatalogue(current: CurrentCluster | null, desired: ClusterS
 }
 
 /** A draft that gets its first workers counts as new: the catalogue may have changed since it was declared. */
-function checksFor(current: CurrentCluster | null, desired: ClusterSpec): CatalogueChecks {
+function checksFor(current: ClusterRecord | null, desired: ClusterSpec): CatalogueChecks {
   const present = current === null || startsNow(current, desired) ? null : current.spec;
   const before = new Map(present?.nodePools.map((pool) => [pool.name, pool]));
   const isNewMachine = (pool: NodePoolSpec): boolean => {
@@ -150,12 +138,12 @@ function checksFor(current: CurrentCluster | null, desired: ClusterSpec): Catalo
 }
 
 /** A minor version is resolved once. Declaring the minor version of the current patch does not upgrade the cluster. */
-export function isPinnedTo(current: Pick<CurrentCluster, 'pinnedVersion'> | null, declared: string): boolean {
+export function isPinnedTo(current: ClusterRecord | null, declared: string): boolean {
   const pinned = current?.pinnedVersion ?? null;
   return pinned !== null && (pinned === declared || pinned.startsWith(`${declared}.`));
 }
 
-const startsNow = ({ spec, startedAt }: CurrentCluster, desired: ClusterSpec): boolean =>
+const startsNow = ({ spec, startedAt }: ClusterRecord, desired: ClusterSpec): boolean =>
   startedAt === null && !hasWorkers(spec) && hasWorkers(desired);
 
 const sameImage = (one: NodePoolSpec, other: NodePoolSpec): boolean =>
@@ -167,7 +155,7 @@ function checkRegion({ region }: ClusterSpec, { regions }: CloudProfile): void {
 }
 
 function checkVersion(
-  current: CurrentCluster | null,
+  current: ClusterRecord | null,
   { kubernetesVersion }: ClusterSpec,
   { catalogue, now }: CatalogueContext,
 ): void {

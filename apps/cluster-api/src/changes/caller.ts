@@ -27,7 +27,7 @@ export interface PersonCaller extends Caller {
 }
 
 /** The clusters that the caller may see: patterns of their names; null for all. */
-export const clustersOf = ({ account }: Pick<Caller, 'account'>): readonly string[] | null =>
+export const clustersOf = ({ account }: Caller): readonly string[] | null =>
   account !== null && isNarrowedToClusters(account) ? account.clusters : null;
 
 /** A request with an idempotency key: repetitions must take effect once. */

@@ -3,9 +3,7 @@ import type { Caller, KeyedRequest } from './caller.js';
 import type { Transaction } from './team-changes.js';
 
 /** Keys of each person and service account are separate. */
-type KeyOwner = Pick<Caller, 'team' | 'userId'> & Partial<Pick<Caller, 'account'>>;
-
-function ownerIdOf({ userId, account }: KeyOwner): string {
+function ownerIdOf({ userId, account }: Caller): string {
   const id = userId ?? account?.id;
   if (id === undefined) throw new Error('Only people and service accounts have idempotency keys');
   return id;
@@ -21,7 +19,7 @@ function ownerIdOf({ userId, account }: KeyOwner): string {
  */
 export async function registerKey<Id extends string>(
   tx: Transaction,
-  caller: KeyOwner,
+  caller: Caller,
   request: KeyedRequest | null,
   resourceId: Id,
 ): Promise<Id | null> {
@@ -43,7 +41,7 @@ export async function registerKey<Id extends string>(
  * @returns null when there is none
  * @throws Problem `idempotency_key_reused`
  */
-export async function findKey(db: Transaction, caller: KeyOwner, request: KeyedRequest): Promise<string | null> {
+export async function findKey(db: Transaction, caller: Caller, request: KeyedRequest): Promise<string | null> {
   const first = await readKey(db, caller, request);
   return first === null ? null : resourceIdOf(first, request);
 }
@@ -53,7 +51,7 @@ interface KeyRow {
   readonly resourceId: string;
 }
 
-const readKey = (db: Transaction, caller: KeyOwner, { key }: KeyedRequest): Promise<KeyRow | null> =>
+const readKey = (db: Transaction, caller: Caller, { key }: KeyedRequest): Promise<KeyRow | null> =>
   db.idempotencyKey.findUnique({
     where: { teamId_userId_key: { teamId: caller.team.id, userId: ownerIdOf(caller), key } },
     select: { requestHash: true, resourceId: true },

@@ -1,31 +1,91 @@
+import { randomUUID } from 'node:crypto';
 import {
   type AuditAction,
   asClusterId,
+  asOperationId,
   type ChangeEffect,
   type ClusterSpec,
   type FieldChange,
   type NodePoolSpecInput,
+  parseClusterPut,
 } from '@corral/contracts';
 import type { CatalogueResult } from '../catalogue/cached-catalogue.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { type Claims, decideClaims, noClaims, serverIdsOf, useAdoptedServers } from '../node-pools/claim-servers.js';
-import type { PoolPointers } from '../node-pools/rules.js';
-import { asProblem, combined, Problem } from '../problem.js';
+import { noPointers, type PoolPointers, pointersInCluster } from '../node-pools/rules.js';
+import { asProblem, combined, notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { acceptChange, changeCluster } from './change-store.js';
 import { type ChangeOutcome, registerOrReplay, retryFailed } from './retry.js';
 import { type AcceptedPlan, type ChangeContext, type Plan, planChange, quotasOf } from './rules/plan-change.js';
-import { type ClusterRecord, type ClusterView, findConnection, findServers, viewCluster } from './store.js';
+import { completeSpec } from './rules/specification.js';
+import { withAllRefusals } from './rules/valid-part.js';
+import {
+  type ClusterRecord,
+  type ClusterView,
+  failedOperationOf,
+  findConnection,
+  findServers,
+  viewCluster,
+} from './store.js';
+
+/** What a request says about its change besides the specification. */
+export interface ChangeOptions {
+  readonly preconditions: Preconditions;
+  readonly purpose: 'apply' | 'dryRun';
+}
+
+/** Creates the cluster or changes it to the specification in this body. */
+export async function declareCluster(
+  services: Services,
+  caller: Caller,
+  name: string,
+  body: object,
+  options: ChangeOptions,
+): Promise<SpecChangeOutcome> {
+  const declareBody = async (given: object) => {
+    const { spec } = parseClusterPut(given);
+    return changeSpec(services, caller, {
+      ...options,
+      name,
+      pointers: pointersInCluster,
+      declaredPools: spec.nodePools,
+      action: 'cluster.declare',
+      needsCatalogue: true,
+      desiredOf: (current) => completeSpec(spec, current, pointersInCluster),
+    });
+  };
+  return options.purpose === 'dryRun' ? withAllRefusals(body, declareBody) : declareBody(body);
+}
+
+/** Hibernates or resumes the cluster. For a draft this takes effect when it starts. */
+export function setHibernated(
+  services: Services,
+  caller: Caller,
+  name: string,
+  hibernated: boolean,
+  options: ChangeOptions & { readonly keyed: KeyedRequest | null },
+): Promise<SpecChangeOutcome> {
+  return changeSpec(services, caller, {
+    ...options,
+    name,
+    pointers: noPointers,
+    needsCatalogue: false,
+    action: hibernated ? 'cluster.hibernate' : 'cluster.resume',
+    desiredOf: (current) => {
+      if (current === null) throw notFound();
+      return { ...current.spec, hibernated };
+    },
+  });
+}
 
 /** A request to change the specification of a cluster. */
-export interface SpecChange {
+interface SpecChange extends ChangeOptions {
   /** The cluster's name. */
   readonly name: string;
-  readonly preconditions: Preconditions;
   /** Returns the entity tag that the preconditions refer to. Default: the cluster's. */
   readonly tagOf?: (current: ClusterRecord) => string;
-  readonly purpose: 'apply' | 'dryRun';
   /** Whether the change may need the catalogue, which is then read before the transaction begins. */
   readonly needsCatalogue: boolean;
   /** The idempotency key, for requests that are not idempotent by themselves. */
@@ -71,7 +131,8 @@ export async function changeSpec(services: Services, caller: Caller, change: Spe
   const { outcome, claims } = await changeCluster(services, caller, change.name, (locked) =>
     attempt(services, locked, change, offered),
   );
-  if (outcome.kind === 'accepted' && outcome.operation.state === 'queued') wake.cluster(outcome.cluster.id);
+  if (outcome.kind !== 'accepted') return outcome;
+  if (outcome.operation.state === 'queued') wake.cluster(outcome.cluster.id);
   for (const id of serverIdsOf(claims)) wake.server(id);
   return outcome;
 }
@@ -126,12 +187,17 @@ async function attempt(
   change: SpecChange,
   offered: CatalogueResult | null,
 ): Promise<Attempted> {
-  const operationId = services.newOperationId();
+  const operationId = asOperationId(randomUUID());
   const replayed = change.keyed ? await registerOrReplay(locked, change.keyed, operationId) : null;
   if (replayed !== null) return { outcome: replayed, claims: noClaims };
   const { plan, claims } = await decide(services, locked, change, offered);
   if (plan.kind === 'unchanged') {
-    const outcome = await retryFailed(locked, locked.current as ClusterRecord, operationId);
+    const cluster = locked.current as ClusterRecord;
+    const failed = failedOperationOf(cluster);
+    const outcome =
+      failed === null
+        ? { kind: 'unchanged' as const, cluster }
+        : await retryFailed(locked, cluster, failed, operationId);
     return { outcome, claims: noClaims };
   }
   refuseDeletion(locked.caller, plan, change.pointers);

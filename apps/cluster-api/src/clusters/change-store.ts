@@ -16,9 +16,8 @@ import { type Claims, claimsDetail } from '../node-pools/claim-servers.js';
 import { releaseServers } from '../node-pools/store.js';
 import { beginOperation } from '../operations/store.js';
 import type { Services } from '../services.js';
-import type { AcceptedStatus } from './rules/accepted-status.js';
-import type { AcceptedDeclaration } from './rules/declaration.js';
-import { deletionOf } from './rules/spec-difference.js';
+import type { AcceptedDeclaration, AcceptedStatus } from './rules/declaration.js';
+import { deletionOf } from './rules/specification.js';
 import { type ClusterRecord, type ClusterView, findCluster, viewCluster } from './store.js';
 
 /** Attempts before a collision of generated names is reported. One collision is already unlikely. */

@@ -1,14 +1,15 @@
+import { randomUUID } from 'node:crypto';
 import { isManaged, nodeRangeOf } from '@corral/cluster-data';
-import type { ChangeEffect } from '@corral/contracts';
+import { asOperationId, type ChangeEffect } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { type Claims, noClaims, releaseAll, serverIdsOf, useAdoptedServers } from '../node-pools/claim-servers.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { type Accepted, acceptChange, changeCluster, removeDraft } from './change-store.js';
-import { acceptedStatus } from './rules/accepted-status.js';
+import { acceptedStatus } from './rules/declaration.js';
 import { effectsOfDeletion } from './rules/effects.js';
-import { deletionOf } from './rules/spec-difference.js';
+import { deletionOf } from './rules/specification.js';
 import { type ClusterRecord, type ClusterView, findServers, presentOperationOf, viewCluster } from './store.js';
 
 export type RemovalOutcome =
@@ -32,16 +33,13 @@ export async function deleteCluster(
     const cluster = removable(await viewCluster(services.prisma, caller, name), preconditions);
     return { kind: 'dryRun', cluster, effects: effectsOfDeletion(cluster) };
   }
-  const { outcome, claims } = await changeCluster(services, caller, name, (locked) =>
-    remove(services, locked, preconditions),
-  );
+  const { outcome, claims } = await changeCluster(services, caller, name, (locked) => remove(locked, preconditions));
   if (outcome.kind === 'accepted') services.wake.cluster(outcome.cluster.id);
   for (const id of serverIdsOf(claims)) services.wake.server(id);
   return outcome;
 }
 
 async function remove(
-  { newOperationId }: Services,
   locked: ClusterView,
   preconditions: Preconditions,
 ): Promise<{ outcome: RemovalOutcome; claims: Claims }> {
@@ -58,7 +56,7 @@ async function remove(
     return { outcome: { kind: 'accepted', cluster: current, operation: newest }, claims: noClaims };
   }
   const accepted = await acceptChange(locked, {
-    operationId: newOperationId(),
+    operationId: asOperationId(randomUUID()),
     declaration: {
       operation: 'cluster.delete',
       generation: current.generation + 1,
@@ -94,7 +92,7 @@ export interface DeletedResource {
 }
 
 /** Lists what a deletion destroys, as far as the stored cluster tells. Empty for a cluster that was never started. */
-export function deletionPreview({ spec, startedAt }: Pick<ClusterRecord, 'spec' | 'startedAt'>): DeletedResource[] {
+export function deletionPreview({ spec, startedAt }: ClusterRecord): DeletedResource[] {
   if (startedAt === null) return [];
   return [
     ...spec.nodePools.map((pool) => deletedNodesOf(pool, spec.hibernated)),

@@ -1,4 +1,6 @@
-import type { OperationId } from '@corral/contracts';
+import { randomUUID } from 'node:crypto';
+import type { OperationRecord } from '@corral/cluster-data';
+import { asOperationId, type OperationId } from '@corral/contracts';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { registerKey } from '../changes/idempotency-keys.js';
@@ -8,10 +10,9 @@ import { findOperation } from '../operations/store.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { type Accepted, acceptChange, changeCluster } from './change-store.js';
-import { acceptedStatus } from './rules/accepted-status.js';
-import { type ClusterOperationKind, refuseWhileDeleting } from './rules/declaration.js';
+import { acceptedStatus, type ClusterOperationKind, refuseWhileDeleting } from './rules/declaration.js';
 import { refuseRejected } from './rules/plan-change.js';
-import { type ClusterRecord, type ClusterView, findConnection, presentOperationOf } from './store.js';
+import { type ClusterRecord, type ClusterView, failedOperationOf, findConnection } from './store.js';
 
 export type ChangeOutcome =
   | { readonly kind: 'unchanged'; readonly cluster: ClusterRecord }
@@ -28,39 +29,41 @@ export async function retryCluster(
   name: string,
   { preconditions, keyed }: { readonly preconditions: Preconditions; readonly keyed: KeyedRequest | null },
 ): Promise<ChangeOutcome> {
-  const outcome = await changeCluster(services, caller, name, async (locked) => {
+  const outcome = await changeCluster(services, caller, name, async (locked): Promise<ChangeOutcome> => {
     const { current } = locked;
     if (current === null) throw notFound();
-    const operationId = services.newOperationId();
+    const operationId = asOperationId(randomUUID());
     const replayed = keyed && (await registerOrReplay(locked, keyed, operationId));
     if (replayed !== null) return replayed;
     checkPreconditions(preconditions, entityTagOf(current));
-    return retryFailed(locked, current, operationId);
+    refuseWhileDeleting(current);
+    const failed = failedOperationOf(current);
+    return failed === null
+      ? { kind: 'unchanged', cluster: current }
+      : retryFailed(locked, current, failed, operationId);
   });
   if (outcome.kind === 'accepted') services.wake.cluster(outcome.cluster.id);
   return outcome;
 }
 
 /**
- * Accepts the current specification again if its operation failed.
+ * Accepts the current specification again, whose operation failed.
  *
- * @throws Problem `cluster_deleting`, `connection_rejected`
+ * @throws Problem `connection_rejected`
  */
 export async function retryFailed(
   locked: ClusterView,
   current: ClusterRecord,
+  failed: OperationRecord,
   operationId: OperationId,
 ): Promise<ChangeOutcome> {
-  refuseWhileDeleting(current);
-  const newest = presentOperationOf(current);
-  if (newest?.state !== 'failed') return { kind: 'unchanged', cluster: current };
   const connection = await findConnection(locked, current.spec.connectionRef);
   if (connection !== null) refuseRejected(connection, noPointers);
   const { hibernated } = current.spec;
   const accepted = await acceptChange(locked, {
     operationId,
     declaration: {
-      operation: newest.kind as ClusterOperationKind,
+      operation: failed.kind as ClusterOperationKind,
       generation: current.generation + 1,
       desiredHash: current.desiredHash,
       isDraft: false,

@@ -19,11 +19,10 @@ import { operationBody, operationUrl } from '../operations/view.js';
 import { pageOf } from '../paging.js';
 import { badNameInPath, notFound } from '../problem.js';
 import type { Services } from '../services.js';
-import type { SpecChangeOutcome } from './change-spec.js';
-import { declareCluster, setHibernated } from './declare.js';
+import { declareCluster, type SpecChangeOutcome, setHibernated } from './change-spec.js';
 import { deleteCluster, deletionPreview } from './delete.js';
 import { retryCluster } from './retry.js';
-import { resetToDefault } from './rules/spec-difference.js';
+import { resetToDefault } from './rules/specification.js';
 import { findCluster, listClusters, openOperationOf } from './store.js';
 import { clusterBody } from './view.js';
 

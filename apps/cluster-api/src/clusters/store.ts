@@ -69,19 +69,26 @@ export interface ClusterRecord extends ClusterDeclaration, SeenCluster {
 }
 
 /** The newest operation if it has not ended. */
-export function openOperationOf({ lastOperation }: Pick<ClusterRecord, 'lastOperation'>): OperationRecord | null {
+export function openOperationOf({ lastOperation }: ClusterRecord): OperationRecord | null {
   return lastOperation !== null && isOpen(lastOperation) ? lastOperation : null;
 }
 
 /** The operation of the current generation. */
-export function presentOperationOf(
-  cluster: Pick<ClusterRecord, 'lastOperation' | 'generation'>,
-): OperationRecord | null {
-  return cluster.lastOperation?.generation === cluster.generation ? cluster.lastOperation : null;
+export function presentOperationOf({ lastOperation, generation }: ClusterRecord): OperationRecord | null {
+  return lastOperation?.generation === generation ? lastOperation : null;
+}
+
+/** The operation of the current generation if it has failed: the same specification may then be tried again. */
+export function failedOperationOf(cluster: ClusterRecord): OperationRecord | null {
+  const operation = presentOperationOf(cluster);
+  return operation?.state === 'failed' ? operation : null;
 }
 
 /** The price columns of a connection, named as in `PricesRow`. */
 const pricesOfConnection = sqlText(selectOf('price_list', priceColumns));
+
+/** The quotas of a team, named as in `TeamQuotasRow`. */
+const quotasOfTeam = sqlText(selectOf('team', teamColumns.quotas));
 
 const { declared, observed, shown } = clusterColumns;
 
@@ -190,7 +197,7 @@ type ViewRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null } & Team
 export async function viewCluster(db: Transaction, caller: Caller, name: string): Promise<ClusterView> {
   const teamId = caller.team.id;
   const [row] = await db.$queryRaw<ViewRow[]>`
-    SELECT ${sqlText(selectOf('team', teamColumns.quotas))}, clock_timestamp() AS now,
+    SELECT ${quotasOfTeam}, clock_timestamp() AS now,
            (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
            EXISTS (SELECT FROM subscription WHERE team_id = team.id AND is_active) AS subscribed,
            found.*

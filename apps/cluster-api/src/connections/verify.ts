@@ -1,4 +1,6 @@
+import { randomUUID } from 'node:crypto';
 import type { OperationRecord } from '@corral/cluster-data';
+import { asOperationId } from '@corral/contracts';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import { findOperation } from '../operations/store.js';
@@ -27,7 +29,7 @@ export async function verifyConnection(
     const change = { tx, caller, now };
     const connection = await lockConnectionOf(change, ref);
     if (connection === null) throw notFound();
-    const operationId = services.newOperationId();
+    const operationId = asOperationId(randomUUID());
     const firstId = await registerKey(tx, caller, request, operationId);
     const first = firstId && (await findOperation(tx, caller.team.id, firstId));
     if (first) return { kind: 'accepted', connection, operation: first };

@@ -1,10 +1,9 @@
 import { outside } from '@corral/admission';
-import { sessionCookieOf } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import pLimit from 'p-limit';
-import { personCallerOf } from '../http/caller.js';
+import { personCallerOf, sessionCookieOf } from '../http/caller.js';
 import { concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
 import { invalidField } from '../problem.js';
 import type { Services } from '../services.js';

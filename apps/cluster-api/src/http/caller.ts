@@ -1,13 +1,14 @@
+import { hash } from 'node:crypto';
 import {
-  accountOf,
+  type AccountVerifier,
+  bearerToken,
   type CallingAccount,
-  credentialHashOf,
-  loadCaller,
   type Membership,
+  SESSION_COOKIE,
   type Session,
-  sendsBearer,
-  sendsSession,
-  sessionOf,
+  type SessionStore,
+  sessionSecretOf,
+  type UseRecorder,
 } from '@corral/auth';
 import {
   type AccountRefusal,
@@ -23,7 +24,6 @@ import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
 import { notFound, Problem } from '../problem.js';
-import type { AppDeps } from '../services.js';
 import { purposeOf } from './request.js';
 
 /** The context of the request, for use cases, which do not know Express. */
@@ -31,9 +31,75 @@ export function requestContextOf(res: Response): RequestContext {
   return { requestId: res.locals.requestId, scope: scopeOf(res) };
 }
 
-/** Looks up who sends a request, and notes the use of their session or token. */
-export const callerLoader = ({ sessions, sessionUse, accounts, accountUse }: AppDeps): RequestHandler =>
-  loadCaller({ sessions, onUse: sessionUse.note, accounts, onTokenUse: accountUse.note });
+/** The sessions of people and the tokens of service accounts, and the records of their use. */
+export interface Credentials {
+  readonly sessions: SessionStore;
+  readonly sessionUse: UseRecorder;
+  readonly accounts: AccountVerifier;
+  readonly accountUse: UseRecorder;
+}
+
+/**
+ * Looks up the session or the service account of a request, if any, and notes its use. Routes decide whether they require one. A
+ * request with a bearer token has no session: with both, it has neither.
+ */
+export function callerLoader({ sessions, sessionUse, accounts, accountUse }: Credentials): RequestHandler {
+  return async (req, res, next) => {
+    res.locals.account = null;
+    res.locals.session = null;
+    if (sendsBearer(req)) {
+      const token = sendsSession(req) ? null : bearerToken(req.rawHeaders);
+      const account = token === null ? null : await accounts.find(token);
+      res.locals.account = account;
+      if (account !== null) accountUse.note(account.tokenId);
+    } else {
+      const secret = sessionCookieOf(req);
+      const session = secret === null ? null : await sessions.find(secret);
+      res.locals.session = session;
+      if (session !== null) sessionUse.note(session.id);
+    }
+    next();
+  };
+}
+
+/** The text of the request's session cookie, whether or not the session exists. */
+export const sessionCookieOf = (req: Request): string | null => sessionSecretOf(req.headers.cookie);
+
+/** Whether the request has a bearer token in any Authorization header. Other schemes belong to proxies in front. */
+const sendsBearer = ({ rawHeaders }: Request): boolean =>
+  rawHeaders.some(
+    (name, at) =>
+      at % 2 === 0 && name.toLowerCase() === 'authorization' && /^\s*bearer\b/i.test(rawHeaders[at + 1] ?? ''),
+  );
+
+/** Whether the request has a session cookie, valid or not. */
+const sendsSession = ({ headers }: Request): boolean =>
+  (headers.cookie ?? '').split(';').some((pair) => pair.trim().startsWith(`${SESSION_COOKIE}=`));
+
+/**
+ * The stored form of what `callerLoader` looks up for a request, whether it exists or not. Null for a request with no credential, or
+ * with two.
+ */
+export function credentialHashOf(req: Request): string | null {
+  if (!sendsBearer(req)) return hashOf(sessionCookieOf(req));
+  return sendsSession(req) ? null : hashOf(bearerToken(req.rawHeaders));
+}
+
+const hashOf = (text: string | null): string | null => (text === null ? null : hash('sha256', text, 'base64'));
+
+/** The service account of the request; null for people and requests without credentials. Throws where `callerLoader` has not run. */
+export function accountOf(res: Response): CallingAccount | null {
+  const account: CallingAccount | null | undefined = res.locals.account;
+  if (account === undefined) throw new Error('The route asks for an account that was never looked for');
+  return account;
+}
+
+/** The session of the request; null when not signed in. Throws where `callerLoader` has not run. */
+export function sessionOf(res: Response): Session | null {
+  const session: Session | null | undefined = res.locals.session;
+  if (session === undefined) throw new Error('The route asks for a session that was never looked for');
+  return session;
+}
 
 /**
  * Admits the callers that the route table allows. A team that the caller does not belong to is answered exactly like a

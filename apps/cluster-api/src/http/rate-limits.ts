@@ -1,8 +1,8 @@
 import { addressLimiter, addressOf, type Buckets, callerLimiter, requestLimiter } from '@corral/admission';
-import { accountOf, credentialHashOf, sessionOf } from '@corral/auth';
 import type { Request, Response } from 'express';
 import type { RateLimits } from '../app-config.js';
 import { Problem } from '../problem.js';
+import { accountOf, credentialHashOf, sessionOf } from './caller.js';
 
 /** The request limits, in the order in which they apply. */
 export function requestLimits(buckets: Buckets, limits: RateLimits) {

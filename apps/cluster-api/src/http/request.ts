@@ -14,7 +14,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { KeyedRequest } from '../changes/caller.js';
 import { type EntityTags, includesTag, type Preconditions, quoted } from '../changes/entity-tag.js';
 import { type OperationContext, operationUrl } from '../operations/view.js';
-import { type Cursor, isText, parseCursor } from '../paging.js';
+import { type Cursor, parseCursor } from '../paging.js';
 import { invalidField, Problem } from '../problem.js';
 
 /* What a request says in its query, headers and body, and the headers of its answer. */
@@ -89,7 +89,8 @@ export function parsePaging(req: Request, fields: number): Paging {
   const text = query.get('cursor');
   if (text === null) return { limit, after: null };
   const after = parseCursor(text, fields);
-  if (after === null) throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
+  if (!after?.every(isText))
+    throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
   return { limit, after };
 }
 
@@ -173,6 +174,9 @@ export function sendTagged(req: Request, res: Response, tag: string, body: objec
   else res.json(body);
 }
 
+/** Whether Postgres can store it: its texts contain no NUL, and half a surrogate pair is not valid Unicode. */
+const isText = (text: string): boolean => !/[\0\p{Surrogate}]/u.test(text);
+
 export interface UnstorableValue {
   /** JSON pointer (RFC 6901). */
   readonly pointer: string;
@@ -183,24 +187,22 @@ export interface UnstorableValue {
  * Finds a JSON value that Postgres cannot store: a text or member name with NUL or half a surrogate pair, or a number
  * that is too large for a double.
  *
+ * @param value nested no deeper than bodies may be
  * @returns null when everything can be stored
  */
-export function findUnstorable(body: unknown): UnstorableValue | null {
-  const left: { value: unknown; pointer: string }[] = [{ value: body, pointer: '' }];
-  for (let place = left.pop(); place !== undefined; place = left.pop()) {
-    const { value, pointer } = place;
-    if (typeof value === 'string' && !isText(value))
-      return { pointer, message: 'must not contain the character NUL or half of a surrogate pair' };
-    if (typeof value === 'number' && !Number.isFinite(value)) return { pointer, message: 'must be a smaller number' };
-    if (typeof value !== 'object' || value === null) continue;
-    for (const [name, member] of Object.entries(value)) {
-      if (!isText(name))
-        return {
-          pointer,
-          message: 'must not have a member whose name contains the character NUL or half of a surrogate pair',
-        };
-      left.push({ value: member, pointer: `${pointer}/${escaped(name)}` });
+export function findUnstorable(value: unknown): UnstorableValue | null {
+  if (typeof value === 'string' && !isText(value)) {
+    return { pointer: '', message: 'must not contain the character NUL or half of a surrogate pair' };
+  }
+  if (typeof value === 'number' && !Number.isFinite(value)) return { pointer: '', message: 'must be a smaller number' };
+  if (typeof value !== 'object' || value === null) return null;
+  for (const [name, member] of Object.entries(value)) {
+    if (!isText(name)) {
+      const wrong = 'a member whose name contains the character NUL or half of a surrogate pair';
+      return { pointer: '', message: `must not have ${wrong}` };
     }
+    const inside = findUnstorable(member);
+    if (inside !== null) return { ...inside, pointer: `/${escaped(name)}${inside.pointer}` };
   }
   return null;
 }

@@ -1,8 +1,9 @@
 import type { NodePoolSpec, NodePoolSpecInput } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
-import { type Preconditions, poolTagOf } from '../changes/entity-tag.js';
-import { changeSpec, type SpecChangeOutcome } from '../clusters/change-spec.js';
-import { completePool, refuseWhileDeleting } from '../clusters/rules/declaration.js';
+import { poolTagOf } from '../changes/entity-tag.js';
+import { type ChangeOptions, changeSpec, type SpecChangeOutcome } from '../clusters/change-spec.js';
+import { refuseWhileDeleting } from '../clusters/rules/declaration.js';
+import { completePool } from '../clusters/rules/specification.js';
 import { invalidField, notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { findPool, noPointers, pointersInPool, withoutPool, withPool } from './rules.js';
@@ -23,18 +24,13 @@ export interface PoolDeclared {
   readonly before: NodePoolSpec | null;
 }
 
-interface Options {
-  readonly preconditions: Preconditions;
-  readonly purpose: 'apply' | 'dryRun';
-}
-
 /** Adds the pool or changes it to this specification. */
 export async function declarePool(
   services: Services,
   caller: Caller,
   { cluster, pool: name }: PoolName,
   declared: NodePoolSpecInput,
-  options: Options,
+  options: ChangeOptions,
 ): Promise<PoolDeclared> {
   if (declared.name !== name) throw invalidField('validation_failed', '/spec/name', `must match the path, ${name}`);
   let before: NodePoolSpec | null = null;
@@ -59,7 +55,7 @@ export function removePool(
   services: Services,
   caller: Caller,
   { cluster, pool }: PoolName,
-  options: Options,
+  options: ChangeOptions,
 ): Promise<SpecChangeOutcome> {
   return changeSpec(services, caller, {
     ...options,

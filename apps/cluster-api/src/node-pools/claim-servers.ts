@@ -45,11 +45,8 @@ export interface Claims {
 
 export const noClaims: Claims = { released: [], claimed: [] };
 
-type DesiredPool = Pick<NodePoolSpec, 'name' | 'source' | 'machineType' | 'maximum'>;
-
 /** Whether any of the pools consists of adopted servers. */
-export const useAdoptedServers = (pools: readonly Pick<NodePoolSpec, 'source'>[]): boolean =>
-  pools.some((pool) => !isManaged(pool));
+export const useAdoptedServers = (pools: readonly NodePoolSpec[]): boolean => pools.some((pool) => !isManaged(pool));
 
 /**
  * Decides which servers the pools of a cluster claim and release. Each pool on adopted servers holds exactly `maximum`
@@ -62,7 +59,7 @@ export const useAdoptedServers = (pools: readonly Pick<NodePoolSpec, 'source'>[]
  */
 export function decideClaims(
   clusterId: ClusterId | null,
-  pools: readonly DesiredPool[],
+  pools: readonly NodePoolSpec[],
   servers: readonly PoolServer[],
   pointers: PoolPointers,
 ): Claims {
@@ -105,7 +102,7 @@ export function claimsDetail({ released, claimed }: Claims): Record<string, stri
 }
 
 interface PoolDemand {
-  readonly pool: DesiredPool;
+  readonly pool: NodePoolSpec;
   readonly place: string;
   readonly kept: readonly PoolServer[];
 }
@@ -144,7 +141,7 @@ const isClaimedBy =
   ({ claimedBy }: PoolServer): boolean =>
     claimedBy?.clusterId === clusterId && claimedBy.nodePool === nodePool;
 
-const fitsPool = ({ source, machineType }: DesiredPool, { kind, serverType }: PoolServer): boolean =>
+const fitsPool = ({ source, machineType }: NodePoolSpec, { kind, serverType }: PoolServer): boolean =>
   source !== 'managed' && kind === serverKindOf[source] && serverType === machineType;
 
 /** Servers in the other phases may never become nodes. */

@@ -12,7 +12,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
 import type { SpecChangeOutcome } from '../clusters/change-spec.js';
 import { clusterNameOf } from '../clusters/routes.js';
-import { poolDifferencesOf, resetToDefault } from '../clusters/rules/spec-difference.js';
+import { poolDifferencesOf, resetToDefault } from '../clusters/rules/specification.js';
 import { type ClusterRecord, findCluster, openOperationOf } from '../clusters/store.js';
 import { callerOf } from '../http/caller.js';
 import { bodyOf, parsePaging, preconditionsOf, purposeOf } from '../http/request.js';

@@ -39,7 +39,7 @@ export function withoutPool(spec: ClusterSpec, name: string): ClusterSpec {
  * Whether the Shoot would have any worker. Pools on adopted servers and those with a maximum of zero are left out of
  * it.
  */
-export function hasWorkers({ nodePools }: Pick<ClusterSpec, 'nodePools'>): boolean {
+export function hasWorkers({ nodePools }: ClusterSpec): boolean {
   return nodePools.some((pool) => isManaged(pool) && pool.maximum > 0);
 }
 
@@ -222,13 +222,10 @@ const imagePlace = (place: string, member: string): string =>
  * @param current the stored specification. Its pools keep their sources, whatever is desired
  * @throws Problem `last_node_pool`
  */
-export function checkLastPool(
-  current: ClusterSpec,
-  { nodePools }: ClusterSpec,
-  { pools }: Pick<PoolPointers, 'pools'>,
-): void {
+export function checkLastPool(current: ClusterSpec, desired: ClusterSpec, { pools }: PoolPointers): void {
   const sourceOf = (pool: NodePoolSpec) => current.nodePools.find(({ name }) => name === pool.name)?.source;
-  if (hasWorkers({ nodePools: nodePools.map((pool) => ({ ...pool, source: sourceOf(pool) ?? pool.source })) })) return;
+  const nodePools = desired.nodePools.map((pool) => ({ ...pool, source: sourceOf(pool) ?? pool.source }));
+  if (hasWorkers({ ...desired, nodePools })) return;
   const detail =
     'A started cluster needs at least one managed node pool with a maximum above zero. Hibernate or delete the ' +
     'cluster instead.';
@@ -249,7 +246,7 @@ const MANAGED_MAX = 99;
  * Priorities are computed with each accepted change and then stored. Later price changes do not affect a cluster.
  */
 export function autoscalerPriorities(
-  { nodePools, region }: Pick<ClusterSpec, 'nodePools' | 'region'>,
+  { nodePools, region }: ClusterSpec,
   prices: KnownPrices | null,
 ): ReadonlyMap<string, number> {
   const priced = nodePools

@@ -21,10 +21,7 @@ export function poolRecordOf(row: NodePoolRow, backingReady: number): NodePoolRe
 }
 
 /** Adds what the cluster's record knows about the pool. */
-export function nodePoolOf(
-  { priorities, backingReady }: Pick<ClusterRecord, 'priorities' | 'backingReady'>,
-  pool: NodePoolSpec,
-): NodePoolRecord {
+export function nodePoolOf({ priorities, backingReady }: ClusterRecord, pool: NodePoolSpec): NodePoolRecord {
   const { name } = pool;
   return {
     ...pool,

@@ -103,6 +103,9 @@ interface BegunOperation {
   readonly now: Date;
 }
 
+/** The columns of an operation, named as in `OperationRow`. */
+const shownOfOperation = sqlText(`${selectOf('operation', operationColumns)}, ${creatorOfOperation} AS creator`);
+
 /** Writes the operation of an accepted change and its audit entry in one statement. */
 export async function beginOperation(
   tx: Transaction,
@@ -133,6 +136,6 @@ export async function beginOperation(
             ${state}::operation_state, ${progress}::int, ${desiredHash}, ${caller.userId}::uuid, ${currentTraceparent()},
             ${now}::timestamptz, ${now}::timestamptz,
             ${finishedAt}::timestamptz)
-    RETURNING ${sqlText(selectOf('operation', operationColumns))}, ${sqlText(creatorOfOperation)} AS creator`;
+    RETURNING ${shownOfOperation}`;
   return operationOf(row as OperationRow);
 }

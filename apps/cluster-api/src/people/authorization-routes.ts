@@ -1,8 +1,8 @@
-import { sessionOf, userStore } from '@corral/auth';
+import { userStore } from '@corral/auth';
 import { type ClusterOperationId, parseAuthorizationPost } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
 import type { RequestHandler } from 'express';
-import { signedInOf } from '../http/caller.js';
+import { sessionOf, signedInOf } from '../http/caller.js';
 import { formOf } from '../http/form.js';
 import { sendFormPage } from '../http/form-page.js';
 import { notFound, Problem } from '../problem.js';

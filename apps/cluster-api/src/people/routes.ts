@@ -1,15 +1,8 @@
-import {
-  type Membership,
-  type Session,
-  type SessionRecord,
-  sessionCookieOf,
-  type UserRecord,
-  userStore,
-} from '@corral/auth';
+import { type Membership, type Session, type SessionRecord, type UserRecord, userStore } from '@corral/auth';
 import { type ClusterOperationId, parseDevSignIn, type SessionBody } from '@corral/contracts';
 import type { RequestHandler } from 'express';
 import type { RequestContext } from '../changes/caller.js';
-import { requestContextOf, signedInOf } from '../http/caller.js';
+import { requestContextOf, sessionCookieOf, signedInOf } from '../http/caller.js';
 import { formOf, isForm } from '../http/form.js';
 import { bodyOf, parsePaging } from '../http/request.js';
 import { admitInvited } from '../invitations/invitations.js';

@@ -1,8 +1,9 @@
 import { narrowScope, outside, type RequestScope } from '@corral/admission';
-import { type IdentityClaims, IdentityRefused, identityStore, type Person, sessionCookieOf } from '@corral/auth';
+import { type IdentityClaims, IdentityRefused, identityStore, type Person } from '@corral/auth';
 import type { ClusterOperationId } from '@corral/contracts';
 import { queryOf, scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler } from 'express';
+import { sessionCookieOf } from '../http/caller.js';
 import { invalidField, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { attemptCookies, sessionCookies } from './cookies.js';

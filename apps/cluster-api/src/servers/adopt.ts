@@ -1,4 +1,5 @@
-import { type AdoptedServerSpec, joinsByCommand, type OperationId } from '@corral/contracts';
+import { randomUUID } from 'node:crypto';
+import { type AdoptedServerSpec, asOperationId, joinsByCommand, type OperationId } from '@corral/contracts';
 import type { ServerReading } from '@corral/hcloud';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
@@ -81,7 +82,7 @@ export async function adoptServer(
   if (known.kind === 'under way') return underWay(known.server);
 
   const found = await readServer(services, caller, connection, spec);
-  const operationId = services.newOperationId();
+  const operationId = asOperationId(randomUUID());
   const changed = await changeServers(services, caller, connection.id, async (change) => {
     const first = await registerKey(change.tx, caller, request, operationId);
     return first === null ? accept(services, change, spec, found, operationId) : null;

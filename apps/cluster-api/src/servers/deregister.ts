@@ -1,4 +1,5 @@
-import type { OperationId } from '@corral/contracts';
+import { randomUUID } from 'node:crypto';
+import { asOperationId, type OperationId } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
@@ -24,7 +25,7 @@ export async function deregisterServer(
     if (present === null) throw notFound();
     if (present.deregisterRequestedAt !== null) return underWay(present);
     checkIsDetachable(present, connection);
-    const operationId = services.newOperationId();
+    const operationId = asOperationId(randomUUID());
     return { server: await detachServer(change, present.id, operationId), operationId };
   });
   services.wake.server(server.id);

@@ -29,8 +29,8 @@ export const setRole = (
     refuseReadOnlyChanges(put, memberBody(member), ['role']);
     if (kind === 'unchanged') return member;
     // Viewers change nothing, and with their DNS tokens they could.
-    const creator = { id: member.userId };
-    const revoked = role === 'viewer' ? await revokeOrHandOverDnsTokens(tx, team, creator, 'revoke', caller) : [];
+    const revoked =
+      role === 'viewer' ? await revokeOrHandOverDnsTokens(tx, team.id, member.userId, 'revoke', caller) : [];
     await writeRole(tx, team.id, member.userId, role);
     await recordAudit(tx, caller, {
       action: 'member.change',
@@ -59,7 +59,7 @@ export const removeMember = (
     const members = await listMembers(tx, team.id);
     const { member } = decideMemberChange(members, userId, memberNumber, { kind: 'remove', dnsTokens });
     checkPreconditions(preconditions, memberTagOf(member));
-    const left = await revokeOrHandOverDnsTokens(tx, team, { id: member.userId }, dnsTokens, caller);
+    const left = await revokeOrHandOverDnsTokens(tx, team.id, member.userId, dnsTokens, caller);
     await deleteMember(tx, team.id, member, now);
     const [revoked, handedOver] = dnsTokens === 'revoke' ? [left, []] : [[], left];
     await recordAudit(tx, caller, {

@@ -1,4 +1,5 @@
-import { type CloudProfile, isUsable } from '@corral/garden';
+import { isUsable } from '@corral/cluster-data';
+import type { CloudProfile } from '@corral/garden';
 import semver from 'semver';
 import type { Catalogue } from '../garden/catalogue.js';
 import type { Desired, DesiredPool, Observed } from './model.js';

@@ -1,7 +1,6 @@
 import { dnsLimits, type TeamId, type UserId } from '@corral/contracts';
 import { type Prisma, rowClock, sqlText } from '@corral/database';
-import { hashDnsToken, mintDnsToken } from './token.js';
-import { DNS_SCOPE } from './token-verifier.js';
+import { DNS_SCOPE, hashDnsToken, mintDnsToken } from './token-verifier.js';
 
 export interface DnsSessionOwner {
   readonly sessionId: string;

@@ -1,9 +1,17 @@
-import { type DnsTokenHandling, dnsLimits, type UserId } from '@corral/contracts';
+import {
+  canNarrowTo,
+  type DnsTokenHandling,
+  dnsLimits,
+  isShownName,
+  isWritableType,
+  type TeamId,
+  textRules,
+  type UserId,
+} from '@corral/contracts';
 import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
 import { personOf } from '../people/person.js';
-import type { TeamRecord } from '../people/team-store.js';
-import { checkNewDnsToken, DnsTokenRefused, hashDnsToken, mintDnsToken, type NewDnsToken } from './token.js';
-import { DNS_SCOPE } from './token-verifier.js';
+import { type NamedTeam, TeamRuleError } from '../people/team-store.js';
+import { DNS_SCOPE, hashDnsToken, mintDnsToken } from './token-verifier.js';
 
 export interface DnsTokenRecord {
   readonly id: string;
@@ -31,7 +39,46 @@ export interface DnsTokenActor {
 /** Tests and development installations. */
 const nobody: DnsTokenActor = { userId: null, requestId: null };
 
-type Team = Pick<TeamRecord, 'id' | 'slug'>;
+export interface NewDnsToken {
+  readonly name: string;
+  readonly expiresAt?: Date | null | undefined;
+  readonly withinName?: string | null | undefined;
+  readonly withinTypes?: readonly string[] | undefined;
+  readonly scopes?: readonly string[] | undefined;
+}
+
+/** A token cannot be issued as requested. */
+export class DnsTokenRefused extends TeamRuleError {
+  /**
+   * @param field the invalid field, or null when the team has reached its token limit
+   * @param wrong the rest of the sentence after the field's name, or a whole sentence without a field. No full stop
+   */
+  constructor(
+    readonly field: 'name' | 'withinName' | 'withinTypes' | 'expiresAt' | null,
+    readonly wrong: string,
+  ) {
+    super(`${field === null ? '' : `${field} `}${wrong}.`);
+  }
+}
+
+/**
+ * Checks that people can read a new token's name, that its narrowing lies within the team and that its expiry is in the future.
+ *
+ * @throws DnsTokenRefused
+ */
+function checkNewDnsToken(
+  { slug }: NamedTeam,
+  { name, withinName, withinTypes = [], expiresAt }: NewDnsToken,
+  now: Date,
+): void {
+  if (!isShownName(name)) throw new DnsTokenRefused('name', textRules.shownName.must);
+  if (withinName != null && !canNarrowTo(withinName, slug)) {
+    throw new DnsTokenRefused('withinName', `must be "${slug}" or a name below it`);
+  }
+  const unknown = withinTypes.find((type) => !isWritableType(type));
+  if (unknown !== undefined) throw new DnsTokenRefused('withinTypes', `cannot contain "${unknown}"`);
+  if (expiresAt != null && !(expiresAt > now)) throw new DnsTokenRefused('expiresAt', 'must be in the future');
+}
 
 /** Columns of a token for Prisma's `select`, without its hash. */
 export const shownOfDnsToken = {
@@ -81,7 +128,7 @@ export const isKept = { sessionId: null } as const;
  */
 export async function issueDnsToken(
   tx: Transaction,
-  team: Team,
+  team: NamedTeam,
   wanted: NewDnsToken & { readonly id?: string },
   by: DnsTokenActor,
 ): Promise<{ token: string; record: DnsTokenRecord }> {
@@ -114,7 +161,7 @@ export async function issueDnsToken(
     select: shownOfDnsToken,
   });
   const detail = { ...narrowing, expiresAt: expiresAt?.toISOString() ?? null };
-  await recordAudit(tx, team, by, { action: 'dns_token.create', token: row, detail });
+  await recordAudit(tx, team.id, by, { action: 'dns_token.create', token: row, detail });
   return { token, record: dnsTokenRecordOf(row) };
 }
 
@@ -125,7 +172,7 @@ export async function issueDnsToken(
  */
 export async function revokeDnsToken(
   tx: Transaction,
-  team: Team,
+  team: NamedTeam,
   tokenId: string,
   by: DnsTokenActor,
 ): Promise<boolean> {
@@ -135,7 +182,7 @@ export async function revokeDnsToken(
     select: { id: true, name: true },
   });
   if (revoked === undefined) return false;
-  await recordAudit(tx, team, by, { action: 'dns_token.revoke', token: revoked, detail: {} });
+  await recordAudit(tx, team.id, by, { action: 'dns_token.revoke', token: revoked, detail: {} });
   return true;
 }
 
@@ -152,22 +199,22 @@ export interface FormerMemberDnsToken {
  */
 export async function revokeOrHandOverDnsTokens(
   tx: Transaction,
-  team: Pick<Team, 'id'>,
-  { id: createdById }: { readonly id: string },
+  teamId: TeamId,
+  createdById: UserId,
   handling: DnsTokenHandling,
   by: DnsTokenActor,
 ): Promise<FormerMemberDnsToken[]> {
   // Fixed lock order, to avoid deadlocks.
   await tx.$queryRaw`
-    SELECT id FROM dns_token WHERE team_id = ${team.id}::uuid AND created_by = ${createdById}::uuid AND revoked_at IS NULL
+    SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND created_by = ${createdById}::uuid AND revoked_at IS NULL
     ORDER BY id FOR NO KEY UPDATE`;
   const now = await readClock(tx);
   const tokens = await tx.dnsToken.updateManyAndReturn({
-    where: { teamId: team.id, createdById, ...isKept, ...inForce(now) },
+    where: { teamId, createdById, ...isKept, ...inForce(now) },
     data: handling === 'revoke' ? { revokedAt: now } : { createdById: null },
     select: { id: true, name: true },
   });
-  for (const token of tokens) await recordAudit(tx, team, by, { action: `dns_token.${handling}`, token, detail: {} });
+  for (const token of tokens) await recordAudit(tx, teamId, by, { action: `dns_token.${handling}`, token, detail: {} });
   return tokens.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
@@ -179,7 +226,7 @@ interface TokenChange {
 
 async function recordAudit(
   tx: Transaction,
-  { id: teamId }: Pick<Team, 'id'>,
+  teamId: TeamId,
   { userId, requestId, operator }: DnsTokenActor,
   { action, token, detail }: TokenChange,
 ): Promise<void> {
@@ -196,21 +243,21 @@ export const dnsTokenStore = (prisma: Prisma) => ({
    *
    * @throws DnsTokenRefused when the team has 5 active tokens, or the narrowing lies outside the team's names
    */
-  issueToken: (team: Team, wanted: NewDnsToken): Promise<{ token: string; record: DnsTokenRecord }> =>
+  issueToken: (team: NamedTeam, wanted: NewDnsToken): Promise<{ token: string; record: DnsTokenRecord }> =>
     prisma.$transaction((tx) => issueDnsToken(tx, team, wanted, nobody)),
 
-  async listTokens(team: Team): Promise<DnsTokenRecord[]> {
+  async listTokens(team: NamedTeam): Promise<DnsTokenRecord[]> {
     const where = { teamId: team.id, ...isKept };
     const rows = await prisma.dnsToken.findMany({ where, orderBy: { createdAt: 'asc' }, select: shownOfDnsToken });
     return rows.map(dnsTokenRecordOf);
   },
 
-  async countActive(team: Pick<TeamRecord, 'id'>): Promise<number> {
+  async countActive(team: NamedTeam): Promise<number> {
     return prisma.dnsToken.count({ where: { teamId: team.id, ...isKept, ...inForce(await readClock(prisma)) } });
   },
 
   /** Whether the text is an active token of the team. */
-  async isInForce(team: Team, token: string): Promise<boolean> {
+  async isInForce(team: NamedTeam, token: string): Promise<boolean> {
     const count = await prisma.dnsToken.count({
       where: { teamId: team.id, hash: new Uint8Array(hashDnsToken(token)), ...inForce(await readClock(prisma)) },
     });
@@ -220,7 +267,7 @@ export const dnsTokenStore = (prisma: Prisma) => ({
   /**
    * Revokes a token; gateways are notified at commit. @returns false when the team has no unrevoked token of this id
    */
-  revokeToken: (team: Team, tokenId: string): Promise<boolean> =>
+  revokeToken: (team: NamedTeam, tokenId: string): Promise<boolean> =>
     prisma.$transaction(async (tx) => {
       await lockTeamChanges(tx, team.id);
       return revokeDnsToken(tx, team, tokenId, nobody);

@@ -2,8 +2,8 @@ import { asTeamId, type UserId } from '@corral/contracts';
 import { lockChangesOfTeams, readClock, type Transaction } from '@corral/database';
 import { revokeOrHandOverDnsTokens } from '../dns/token-store.js';
 import { endSessions } from '../sessions/store.js';
-import type { TeamRecord } from './team-store.js';
-import type { UserRecord } from './user-store.js';
+import type { NamedTeam } from './team-store.js';
+import type { NamedUser } from './user-store.js';
 
 /** What a deleted person had in one team. */
 export interface EndedMembership {
@@ -26,11 +26,7 @@ export interface UserEnd {
  * Removes all access of a person: sessions, identities, memberships, invitations, and the DNS tokens that they created,
  * for any team. Their name stays in the audit log, where each team gets an entry that names the operator.
  */
-export async function endUser(
-  tx: Transaction,
-  user: Pick<UserRecord, 'id' | 'email'>,
-  operator: string,
-): Promise<UserEnd> {
+export async function endUser(tx: Transaction, user: NamedUser, operator: string): Promise<UserEnd> {
   await lockTeamsOf(tx, user.id);
   // Blocks new rows that refer to the person until the end: no session, membership or token.
   await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
@@ -67,11 +63,11 @@ async function lockTeamsOf(tx: Transaction, userId: UserId): Promise<void> {
 
 async function takeOut(
   tx: Transaction,
-  { id: teamId, slug }: Pick<TeamRecord, 'id' | 'slug'>,
-  { id: userId, email }: Pick<UserRecord, 'id' | 'email'>,
+  { id: teamId, slug }: NamedTeam,
+  { id: userId, email }: NamedUser,
   operator: string,
 ): Promise<EndedMembership> {
-  const tokens = await revokeOrHandOverDnsTokens(tx, { id: teamId }, { id: userId }, 'revoke', {
+  const tokens = await revokeOrHandOverDnsTokens(tx, teamId, userId, 'revoke', {
     userId: null,
     requestId: null,
     operator,

@@ -1,4 +1,4 @@
-import { asUserId } from '@corral/contracts';
+import { asUserId, type UserId } from '@corral/contracts';
 import { isUniqueViolation, type Prisma, type Transaction } from '@corral/database';
 import { endSessions } from '../sessions/store.js';
 import {
@@ -9,7 +9,6 @@ import {
   type RefusedIdentity,
   vouchedEmail,
 } from './identity-rules.js';
-import type { UserRecord } from './user-store.js';
 
 const personFields = { id: true, email: true, firstName: true, lastName: true, displayName: true } as const;
 /** Every lost race means another sign-in succeeded, so a second attempt nearly always does. */
@@ -49,7 +48,7 @@ export const identityStore = (prisma: Prisma) => ({
   },
 
   /** The person's identities, oldest first. */
-  listIdentities({ id: userId }: Pick<UserRecord, 'id'>): Promise<IdentityRecord[]> {
+  listIdentities(userId: UserId): Promise<IdentityRecord[]> {
     const select = { issuer: true, subject: true, createdAt: true };
     return prisma.userIdentity.findMany({ where: { userId }, orderBy: { createdAt: 'asc' }, select });
   },
@@ -64,8 +63,8 @@ export type IdentityStore = ReturnType<typeof identityStore>;
  */
 export async function unlinkIdentity(
   tx: Transaction,
-  { id: userId }: Pick<UserRecord, 'id'>,
-  { issuer, subject }: Pick<IdentityRecord, 'issuer' | 'subject'>,
+  userId: UserId,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
 ): Promise<boolean> {
   const { count } = await tx.userIdentity.deleteMany({ where: { userId, issuer, subject } });
   if (count === 0) return false;

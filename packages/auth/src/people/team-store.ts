@@ -1,9 +1,13 @@
 import { asTeamId, isTeamSlug, type TeamId } from '@corral/contracts';
 import type { Transaction } from '@corral/database';
 
-export interface TeamRecord {
+/** A team by its id, and by the name that messages and paths show. */
+export interface NamedTeam {
   readonly id: TeamId;
   readonly slug: string;
+}
+
+export interface TeamRecord extends NamedTeam {
   readonly createdAt: Date;
 }
 

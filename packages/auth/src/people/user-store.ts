@@ -1,11 +1,15 @@
 import { asUserId, isEmail, isShownName, normalEmail, type Role, textRules, type UserId } from '@corral/contracts';
 import type { Transaction } from '@corral/database';
-import { type TeamRecord, TeamRuleError } from './team-store.js';
+import { type NamedTeam, TeamRuleError } from './team-store.js';
 
-export interface UserRecord {
+/** A person by their id, and by the address that messages and logs show. */
+export interface NamedUser {
   readonly id: UserId;
   /** Lower case. */
   readonly email: string;
+}
+
+export interface UserRecord extends NamedUser {
   readonly displayName: string;
   readonly createdAt: Date;
 }
@@ -62,13 +66,13 @@ export const userStore = (prisma: Transaction) => ({
   },
 
   /** Adds the user to the team, or changes the role of an existing member. */
-  async saveMember(team: Pick<TeamRecord, 'id'>, user: Pick<UserRecord, 'id'>, role: Role): Promise<void> {
+  async saveMember(team: NamedTeam, user: NamedUser, role: Role): Promise<void> {
     const key = { teamId: team.id, userId: user.id };
     await prisma.membership.upsert({ where: { teamId_userId: key }, create: { ...key, role }, update: { role } });
   },
 
   /** Ordered by address. */
-  async listMembers(team: Pick<TeamRecord, 'id'>): Promise<MemberRecord[]> {
+  async listMembers(team: NamedTeam): Promise<MemberRecord[]> {
     const rows = await prisma.membership.findMany({
       where: { teamId: team.id },
       orderBy: { user: { email: 'asc' } },

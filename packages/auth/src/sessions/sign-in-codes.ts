@@ -1,7 +1,6 @@
 import { clusterLimits, cutText } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
-import { hashSessionSecret, mintSessionSecret } from './cookie.js';
-import { endOldest, isActiveSession, type SessionTimes } from './store.js';
+import { endOldest, hashSessionSecret, isActiveSession, mintSessionSecret, type SessionTimes } from './store.js';
 
 /** What a person allows in their browser. */
 export interface SignInRequest {

@@ -1,5 +1,5 @@
 import { rrsetSchema } from '../dns/answers.js';
-import { writableTypes } from '../dns/limits.js';
+import { writableTypes } from '../dns/names.js';
 import type { NamedSchemas } from '../openapi/schemas.js';
 import { accountActions, accountTokenPostSchema, serviceAccountPutSchema } from './accounts/service-account.js';
 import { trustedIssuerPutSchema } from './accounts/trusted-issuer.js';

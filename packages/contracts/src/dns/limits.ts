@@ -78,11 +78,3 @@ export const dnsBodyLimits = {
   recordSets: { bytes: 1_048_576, depth: bodyDepth, entries: 4_000 },
   demos: { bytes: 4_096, depth: bodyDepth, entries: 2_000 },
 } as const satisfies Record<string, BodyLimits>;
-
-/** The record types that teams may write. Reads return all types at the team's names. */
-export const writableTypes = ['A', 'AAAA', 'CNAME', 'TXT'] as const;
-export type WritableType = (typeof writableTypes)[number];
-
-export function isWritableType(type: string): type is WritableType {
-  return (writableTypes as readonly string[]).includes(type);
-}

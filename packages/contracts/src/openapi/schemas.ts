@@ -1,7 +1,6 @@
 /* How the schemas of bodies stand in an OpenAPI document: named once, and with a reference wherever the same stands. */
 
-import { isObject } from '../json.js';
-import { admitsNull } from '../parser-for.js';
+import { admitsNull, isObject } from '../parser-for.js';
 
 /** A schema as far as the document changes it. Other keywords pass unchanged. */
 export interface BodySchema {

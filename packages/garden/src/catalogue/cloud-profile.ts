@@ -1,5 +1,4 @@
 import type { JsonObject } from '@corral/contracts';
-import semver from 'semver';
 import { type CallDeps, perform } from '../calls/call.js';
 import { unusableError } from '../calls/call-errors.js';
 import { objectIn, objectsIn, textIn, textsIn, wholeIn } from '../calls/json.js';
@@ -131,30 +130,4 @@ export async function ping(deps: CallDeps, name: string, signal?: AbortSignal): 
   const call = { ...getCall('cloudprofiles', cloudProfilePath(name)), accept };
   const { body } = await perform(deps, call, signal);
   if (objectIn(body, 'metadata').name !== name) throw unusableError(call, 'the answer is about something else');
-}
-
-/** Newer gardens have further classifications, all for versions that cannot be selected. */
-const choosable: readonly string[] = ['preview', 'supported', 'deprecated'];
-
-/** Whether the garden accepts the version for new clusters. A preview must be requested by its full version. */
-export function isUsable({ classification, expirationDate }: CatalogueVersion, now: Date): boolean {
-  if (!choosable.includes(classification)) return false;
-  return expirationDate === null || Date.parse(expirationDate) > now.getTime();
-}
-
-/** The versions that can be declared in full, newest first. */
-export function usableVersions(catalogue: readonly CatalogueVersion[], now: Date): string[] {
-  const usable = catalogue.filter((entry) => semver.valid(entry.version) !== null && isUsable(entry, now));
-  return usable.map(({ version }) => version).sort(semver.rcompare);
-}
-
-/**
- * Resolves a minor version to its newest usable patch version that is not a preview.
- *
- * @param minor such as `1.34`
- * @returns null when the catalogue has none
- */
-export function newestPatch(minor: string, catalogue: readonly CatalogueVersion[], now: Date): string | null {
-  const released = catalogue.filter(({ classification }) => classification !== 'preview');
-  return usableVersions(released, now).find((version) => version.startsWith(`${minor}.`)) ?? null;
 }

@@ -15,9 +15,9 @@ import { desiredHashOf } from '../../changes/entity-tag.js';
 import { hasWorkers, pointersInCluster, withoutPool, withPool } from '../../node-pools/rules.js';
 import { Problem } from '../../problem.js';
 import { deletionPreview } from '../delete.js';
-import { acceptedStatus, type RequestedState } from './accepted-status.js';
-import { checkImmutable, completePool, completeSpec, type DeclaredCluster, decideDeclaration } from './declaration.js';
-import { differencesOf, poolDifferencesOf } from './spec-difference.js';
+import type { ClusterRecord } from '../store.js';
+import { acceptedStatus, checkImmutable, decideDeclaration, type RequestedState } from './declaration.js';
+import { completePool, completeSpec, differencesOf, poolDifferencesOf } from './specification.js';
 import { validPartOf } from './valid-part.js';
 
 describe('completing a specification', () => {
@@ -159,7 +159,7 @@ describe('completing a specification', () => {
       ['has none with adopted servers alone', [aPool({ source: 'pooled' })], false],
       ['has workers with adopted servers beside a managed pool', [aPool({ source: 'pooled' }), aPool()], true],
     ])('%s', (_what, nodePools, has) => {
-      expect(hasWorkers({ nodePools })).toBe(has);
+      expect(hasWorkers(aClusterSpec({ nodePools }))).toBe(has);
     });
   });
 });
@@ -193,7 +193,7 @@ describe('deciding about a declaration', () => {
     it('of the same specification is unchanged, unless the cluster has drifted', () => {
       const drifted = { type: 'Drifted', status: 'True', reason: 'ChangedByOthers', message: '' } as const;
       const conditions = [{ ...drifted, lastTransitionTime: '2026-11-21T12:00:00.000Z' }];
-      const same = (more: Partial<DeclaredCluster>) => {
+      const same = (more: Partial<ClusterRecord>) => {
         const current = { ...started(), ...more };
         return decideDeclaration({ ...current, desiredHash: desiredHashOf(current.spec) }, current.spec);
       };
@@ -256,7 +256,7 @@ describe('deciding about a declaration', () => {
       expect(decideDeclaration(started(present), aClusterSpec(desired))).toMatchObject({ operation, generation: 5 });
     });
 
-    it.each<[string, DeclaredCluster, Partial<ClusterSpec>, string]>([
+    it.each<[string, ClusterRecord, Partial<ClusterSpec>, string]>([
       ['connection', started(), { connectionRef: 'other' }, '/spec/connectionRef'],
       ['connection of a draft', draft(), { connectionRef: 'other', nodePools: [] }, '/spec/connectionRef'],
       ['region', started(), { region: 'fsn1' }, '/spec/region'],
@@ -319,7 +319,7 @@ describe('deciding about a declaration', () => {
           const desired = completeSpec({ ...rest, ...partial }, current, pointersInCluster);
           const first = decideDeclaration(current, desired);
           const stored =
-            first.kind === 'unchanged' ? (current as DeclaredCluster) : { ...aCluster(), spec: desired, ...first };
+            first.kind === 'unchanged' ? (current as ClusterRecord) : { ...aCluster(), spec: desired, ...first };
 
           const again = completeSpec({ ...rest, ...partial }, { spec: desired }, pointersInCluster);
 

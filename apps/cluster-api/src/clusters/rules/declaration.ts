@@ -1,98 +1,19 @@
-import { isManaged } from '@corral/cluster-data';
 import {
   type ClusterNetwork,
+  type ClusterPhase,
   type ClusterSpec,
-  type ClusterSpecInput,
   type Condition,
-  defaultNetwork,
+  type ConditionReason,
+  type ConditionType,
   driftConditionType,
-  InvalidBody,
-  type NodePoolSpec,
-  type NodePoolSpecInput,
-  nodePoolDefaults,
   type OperationKind,
-  placeOf,
 } from '@corral/contracts';
 import { desiredHashOf } from '../../changes/entity-tag.js';
-import { hasWorkers, type PoolPointers } from '../../node-pools/rules.js';
+import { hasWorkers } from '../../node-pools/rules.js';
 import { checkAll, invalidField, Problem } from '../../problem.js';
 import type { ClusterRecord } from '../store.js';
 
-/* What a declaration means: first completed, then compared with the stored cluster. */
-
-/**
- * Fills in omitted fields: with what the stored cluster has, or the initial value of a new one. Only the fields of a pool that
- * have a default in the specification of the API take it.
- *
- * @param current the stored cluster, or null for a new one
- * @param pointers where node pools are in the body
- * @throws InvalidBody with the required fields that a new cluster or pool lacks
- */
-export function completeSpec(
-  declared: ClusterSpecInput,
-  current: { readonly spec: ClusterSpec } | null,
-  pointers: PoolPointers,
-): ClusterSpec {
-  const present = current?.spec ?? null;
-  const { connectionRef = present?.connectionRef, region = present?.region } = declared;
-  const presentOf = (name: string) => present?.nodePools.find((pool) => pool.name === name) ?? null;
-  const missing = [
-    ...(connectionRef === undefined ? [lacking('/spec/connectionRef')] : []),
-    ...(region === undefined ? [lacking('/spec/region')] : []),
-    ...(declared.nodePools ?? []).flatMap((pool, index) => {
-      const before = presentOf(pool.name);
-      return machineTypeOf(pool, before) === undefined ? [lacking(`${pointers.pool(index)}/machineType`, before)] : [];
-    }),
-  ];
-  if (connectionRef === undefined || region === undefined || missing.length > 0) throw new InvalidBody(missing);
-  const { kubernetesVersion } = declared;
-  const declaredPools = declared.nodePools?.map((pool, index) =>
-    completePool(pool, presentOf(pool.name), pointers.pool(index)),
-  );
-  return {
-    connectionRef,
-    region,
-    kubernetesVersion,
-    plan: declared.plan ?? present?.plan ?? 'payg',
-    hibernated: declared.hibernated ?? present?.hibernated ?? false,
-    controlPlaneHA: declared.controlPlaneHA ?? present?.controlPlaneHA ?? false,
-    network: completeNetwork(declared.network ?? {}, present?.network ?? defaultNetwork),
-    nodePools: declaredPools ?? present?.nodePools ?? [],
-  };
-}
-
-/**
- * Fills in omitted fields of a declared pool: its source, its image and on adopted servers the machine type from the stored pool,
- * the others with their defaults.
- *
- * @throws InvalidBody for a pool without a machine type
- */
-export function completePool(declared: NodePoolSpecInput, present: NodePoolSpec | null, place: string): NodePoolSpec {
-  const source = sourceOf(declared, present);
-  const machineType = machineTypeOf(declared, present);
-  if (machineType === undefined) throw new InvalidBody([lacking(`${place}/machineType`, present)]);
-  const { name, image = present?.image ?? {}, minimum, maximum, publicIP } = { ...nodePoolDefaults, ...declared };
-  return { name, source, machineType, image, minimum, maximum, publicIP };
-}
-
-const sourceOf = ({ source }: NodePoolSpecInput, present: NodePoolSpec | null): NodePoolSpec['source'] =>
-  source ?? present?.source ?? 'managed';
-
-function machineTypeOf(declared: NodePoolSpecInput, present: NodePoolSpec | null): string | undefined {
-  const isFixed = present !== null && !isManaged(present) && present.source === sourceOf(declared, present);
-  return declared.machineType ?? (isFixed ? present.machineType : undefined);
-}
-
-function completeNetwork(declared: Partial<ClusterNetwork>, present: ClusterNetwork): ClusterNetwork {
-  const { nodeCIDR, podCIDR, serviceCIDR, existingNetwork } = { ...present, ...declared };
-  return { nodeCIDR, podCIDR, serviceCIDR, ...(existingNetwork === undefined ? {} : { existingNetwork }) };
-}
-
-const lacking = (pointer: string, present: object | null = null) => ({
-  name: placeOf(pointer),
-  pointer,
-  message: present === null ? 'must be set for a new resource' : 'is required',
-});
+/* What a declaration means for a stored cluster: whether it changes anything, may do so, and what the cluster shows from then on. */
 
 export type DeclarationDecision = { readonly kind: 'unchanged' } | AcceptedDeclaration;
 
@@ -107,19 +28,6 @@ export interface AcceptedDeclaration {
 
 export type ClusterOperationKind = Extract<OperationKind, `cluster.${string}`>;
 
-/** The stored fields that decide about a change of the cluster. */
-export type DeclaredCluster = Pick<
-  ClusterRecord,
-  | 'spec'
-  | 'desiredHash'
-  | 'generation'
-  | 'keptGeneration'
-  | 'startedAt'
-  | 'deletionRequestedAt'
-  | 'conditions'
-  | 'lastOperation'
->;
-
 /**
  * Decides what a specification means for a cluster.
  *
@@ -127,7 +35,7 @@ export type DeclaredCluster = Pick<
  * @param desired the full specification after defaults
  * @throws Problem `cluster_deleting`
  */
-export function decideDeclaration(current: DeclaredCluster | null, desired: ClusterSpec): DeclarationDecision {
+export function decideDeclaration(current: ClusterRecord | null, desired: ClusterSpec): DeclarationDecision {
   const desiredHash = desiredHashOf(desired);
   if (current === null) {
     return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };
@@ -148,14 +56,11 @@ export function decideDeclaration(current: DeclaredCluster | null, desired: Clus
 }
 
 /** The condition that others changed declared fields on the garden, if it is true. An accepted change sets them back. */
-export const driftIn = ({ conditions }: Pick<ClusterRecord, 'conditions'>): Condition[] =>
+export const driftIn = ({ conditions }: ClusterRecord): Condition[] =>
   conditions.filter(({ type, status }) => type === driftConditionType && status === 'True');
 
 /** @throws Problem `cluster_deleting`, with the newest operation of the cluster */
-export function refuseWhileDeleting({
-  deletionRequestedAt,
-  lastOperation,
-}: Pick<ClusterRecord, 'deletionRequestedAt' | 'lastOperation'>): void {
+export function refuseWhileDeleting({ deletionRequestedAt, lastOperation }: ClusterRecord): void {
   if (deletionRequestedAt === null) return;
   throw new Problem(
     'cluster_deleting',
@@ -164,7 +69,7 @@ export function refuseWhileDeleting({
   );
 }
 
-function operationFor(current: DeclaredCluster, desired: ClusterSpec): ClusterOperationKind {
+function operationFor(current: ClusterRecord, desired: ClusterSpec): ClusterOperationKind {
   if (desiredHashOf(desired) === current.desiredHash) return 'cluster.update';
   const { hibernated } = current.spec;
   const onlyHibernation = desiredHashOf({ ...desired, hibernated }) === current.desiredHash;
@@ -177,10 +82,7 @@ function operationFor(current: DeclaredCluster, desired: ClusterSpec): ClusterOp
  *
  * @throws Problem `immutable_field`, with each such field
  */
-export function checkImmutable(
-  { spec, startedAt }: Pick<DeclaredCluster, 'spec' | 'startedAt'>,
-  desired: ClusterSpec,
-): void {
+export function checkImmutable({ spec, startedAt }: ClusterRecord, desired: ClusterSpec): void {
   const ofDeclared = (['connectionRef', 'region'] as const).map((field) => () => {
     if (spec[field] === desired[field]) return;
     throw immutable(
@@ -215,3 +117,90 @@ function checkHighAvailability(present: ClusterSpec, desired: ClusterSpec): void
 }
 
 const immutable = (pointer: string, why: string): Problem => invalidField('immutable_field', pointer, why);
+
+/** The status shown from the moment a change is accepted until the first pass observes the cluster. */
+export interface AcceptedStatus {
+  readonly phase: ClusterPhase;
+  readonly conditions: readonly Condition[];
+}
+
+/** What an accepted change asks for. */
+export type RequestedState =
+  | { readonly kind: 'declare'; readonly hibernated: boolean; readonly isDraft: boolean }
+  | { readonly kind: 'delete' };
+
+/**
+ * Returns the status to store in the same commit as an accepted change. A client that then waits for `Ready` waits for
+ * this change, not for the previous state.
+ *
+ * @param present the stored cluster, or null for a new one
+ */
+export function acceptedStatus(present: ClusterRecord | null, requested: RequestedState, now: Date): AcceptedStatus {
+  if (requested.kind === 'declare' && (present === null || present.startedAt === null)) {
+    const conditions = conditionsBeforeStart(requested.isDraft, present?.conditions ?? [], now);
+    return { phase: requested.isDraft ? 'Draft' : 'Pending', conditions };
+  }
+  const cluster = present as ClusterRecord;
+  return { phase: phaseOf(cluster, requested), conditions: queued(cluster.conditions, now) };
+}
+
+function phaseOf({ spec, phase, observedGeneration }: ClusterRecord, requested: RequestedState): ClusterPhase {
+  if (requested.kind === 'delete') return 'Deleting';
+  // Never reconciled yet: the cluster is still being created, whatever the change asks for.
+  if (observedGeneration === 0) return phase === 'Provisioning' ? phase : 'Pending';
+  if (requested.hibernated !== spec.hibernated) return requested.hibernated ? 'Hibernating' : 'Resuming';
+  return phase === 'Hibernating' || phase === 'Resuming' ? phase : 'Updating';
+}
+
+type ConditionDraft = readonly [
+  type: ConditionType,
+  status: Condition['status'],
+  reason: ConditionReason,
+  message: string,
+];
+
+const specAccepted: ConditionDraft = ['SpecAccepted', 'True', 'Accepted', 'The specification was checked and stored.'];
+
+/**
+ * Keeps observed conditions. Replaces those about an earlier specification. Drift goes: the change sets it back, and a pass reports what
+ * others change after it.
+ */
+function queued(present: readonly Condition[], now: Date): Condition[] {
+  const replaced = [
+    condition(present, now, specAccepted),
+    condition(present, now, ['Reconciled', 'False', 'Queued', 'The change was accepted and is queued.']),
+  ];
+  const kept = present
+    .filter(({ type }) => type !== driftConditionType)
+    .map((known) => replaced.find(({ type }) => type === known.type) ?? known);
+  return [...kept, ...replaced.filter(({ type }) => !present.some((known) => known.type === type))];
+}
+
+/** The conditions of a cluster that the garden does not know yet. From the first pass on, passes write them. */
+function conditionsBeforeStart(isDraft: boolean, previous: readonly Condition[], now: Date): Condition[] {
+  const drafts: readonly ConditionDraft[] = [
+    specAccepted,
+    ['ConnectionReady', 'Unknown', 'NotStarted', 'The connection is used when the cluster starts.'],
+    ['ControlPlaneReady', 'False', 'NotStarted', 'The control plane is created when the cluster starts.'],
+    ['NodesReady', 'False', 'NotStarted', 'Nodes are created when the cluster starts.'],
+    isDraft
+      ? [
+          'Reconciled',
+          'False',
+          'AwaitingNodePools',
+          'Add a managed node pool with a maximum above zero to start the cluster.',
+        ]
+      : ['Reconciled', 'False', 'Queued', 'The cluster is queued to start.'],
+  ];
+  return drafts.map((draft) => condition(previous, now, draft));
+}
+
+/** Keeps the transition time of a condition whose status does not change. */
+function condition(
+  previous: readonly Condition[],
+  now: Date,
+  [type, status, reason, message]: ConditionDraft,
+): Condition {
+  const before = previous.find((known) => known.type === type && known.status === status);
+  return { type, status, reason, message, lastTransitionTime: before?.lastTransitionTime ?? now.toISOString() };
+}

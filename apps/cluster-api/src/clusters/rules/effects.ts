@@ -13,10 +13,7 @@ import semver from 'semver';
 import { hasWorkers, type PoolPointers } from '../../node-pools/rules.js';
 import type { ClusterRecord } from '../store.js';
 import { driftIn } from './declaration.js';
-import { differencesOf, poolDifferencesOf } from './spec-difference.js';
-
-/** The stored fields that decide what a change does. */
-export type PresentCluster = Pick<ClusterRecord, 'spec' | 'startedAt' | 'pinnedVersion' | 'observed' | 'conditions'>;
+import { differencesOf, poolDifferencesOf } from './specification.js';
 
 export interface EffectContext {
   /** The full version after the change. Null when it is not known yet. */
@@ -41,7 +38,7 @@ interface State {
  * @returns nothing when nothing changes
  */
 export function effectsOf(
-  current: PresentCluster | null,
+  current: ClusterRecord | null,
   desired: ClusterSpec,
   { version, pointers }: EffectContext,
 ): ChangeEffect[] {
@@ -58,7 +55,7 @@ export function effectsOf(
 }
 
 /** Tells what the deletion of a cluster does. */
-export function effectsOfDeletion(current: PresentCluster): ChangeEffect[] {
+export function effectsOfDeletion(current: ClusterRecord): ChangeEffect[] {
   const deleted: ClusterEffect = {
     target: 'cluster',
     kind: 'deleted',
@@ -73,7 +70,7 @@ export function effectsOfDeletion(current: PresentCluster): ChangeEffect[] {
 }
 
 /** The full version of a cluster: maintenance may have raised it above the pinned one. */
-export function presentVersionOf({ pinnedVersion, observed }: PresentCluster): string | null {
+export function presentVersionOf({ pinnedVersion, observed }: ClusterRecord): string | null {
   const running = observed?.kubernetes?.version ?? null;
   if (pinnedVersion === null || running === null) return pinnedVersion ?? running;
   return semver.gt(running, pinnedVersion) ? running : pinnedVersion;
@@ -100,7 +97,7 @@ const repaired = ({ version }: State, { message }: Condition): ClusterEffect => 
 });
 
 function clusterEffects(
-  { startedAt }: PresentCluster,
+  { startedAt }: ClusterRecord,
   before: State,
   after: State,
   { pools }: PoolPointers,
@@ -135,7 +132,7 @@ const isOfCluster = ({ pointer }: FieldChange): boolean => !pointer.startsWith('
 function clusterEffectOf(
   { pointer, to }: FieldChange,
   { isStarted, versions }: { isStarted: boolean; versions: ClusterEffect['kubernetesVersion'] },
-): Pick<ClusterEffect, 'kind' | 'reason'> {
+): { kind: ClusterEffect['kind']; reason: string } {
   const updated = (reason: string) => ({ kind: 'updated', reason }) as const;
   if (pointer === '/spec/hibernated') {
     const later = isStarted ? '' : ' This takes effect when it starts.';
@@ -165,7 +162,7 @@ function isMinorUpgrade({ before, after }: ClusterEffect['kubernetesVersion']): 
   return semver.major(before) !== semver.major(after) || semver.minor(before) !== semver.minor(after);
 }
 
-type Before = State & { readonly current: PresentCluster };
+type Before = State & { readonly current: ClusterRecord };
 
 function poolEffects(before: Before | null, after: State, pointers: PoolPointers): PoolEffect[] {
   const oldPools = before?.spec.nodePools ?? [];
@@ -197,7 +194,7 @@ function reasonToAdd(pool: NodePoolSpec, { hibernated }: ClusterSpec): string {
   return hibernated ? 'Its nodes are created when the cluster resumes.' : 'New nodes are created.';
 }
 
-function removed(pool: NodePoolSpec, { spec, startedAt }: PresentCluster, fields: string[]): PoolEffect {
+function removed(pool: NodePoolSpec, { spec, startedAt }: ClusterRecord, fields: string[]): PoolEffect {
   const nodes = { before: rangeOf(pool, spec), after: null };
   const reason = reasonToRemove(pool, nodes.before, startedAt !== null);
   return { target: 'nodePool', pool: pool.name, kind: 'removed', nodes, fields, reason };

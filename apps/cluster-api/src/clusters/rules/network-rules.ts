@@ -34,7 +34,7 @@ export function checkNetwork(
     quotas,
     features,
   }: {
-    readonly quotas: Pick<ClusterQuotas, 'poolsPerCluster' | 'nodesPerCluster'>;
+    readonly quotas: ClusterQuotas;
     readonly features: ReadonlySet<GardenFeature>;
   },
 ): void {
@@ -70,10 +70,7 @@ function checkExistingNetwork({ existingNetwork }: ClusterNetwork, features: Rea
 }
 
 /** Room for every node of the quota plus one surge node per pool during rolling updates. */
-function podMaskMax({
-  nodesPerCluster,
-  poolsPerCluster,
-}: Pick<ClusterQuotas, 'poolsPerCluster' | 'nodesPerCluster'>): number {
+function podMaskMax({ nodesPerCluster, poolsPerCluster }: ClusterQuotas): number {
   return Math.max(POD_MASK_MIN, NODE_MASK - Math.ceil(Math.log2(nodesPerCluster + poolsPerCluster)));
 }
 

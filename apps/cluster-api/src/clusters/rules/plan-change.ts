@@ -22,11 +22,16 @@ import {
 
 import { checkAll, invalidField, Problem, unsupportedByGarden } from '../../problem.js';
 import type { ClusterRecord, UsableConnection } from '../store.js';
-import { type AcceptedStatus, acceptedStatus } from './accepted-status.js';
-import { type AcceptedDeclaration, checkImmutable, decideDeclaration } from './declaration.js';
+import {
+  type AcceptedDeclaration,
+  type AcceptedStatus,
+  acceptedStatus,
+  checkImmutable,
+  decideDeclaration,
+} from './declaration.js';
 import { effectsOf, presentVersionOf } from './effects.js';
 import { checkNetwork } from './network-rules.js';
-import { differencesOf } from './spec-difference.js';
+import { differencesOf } from './specification.js';
 
 /** The facts that a change is checked against, read while the cluster is locked. */
 export interface ChangeContext {
@@ -157,10 +162,7 @@ function checkConnection({ isDraft }: { isDraft: boolean }, { connection, pointe
 }
 
 /** @throws Problem `connection_rejected` */
-export function refuseRejected(
-  { phase }: { readonly phase: ConnectionPhase },
-  pointers: Pick<PoolPointers, 'cluster'>,
-): void {
+export function refuseRejected({ phase }: { readonly phase: ConnectionPhase }, pointers: PoolPointers): void {
   if (phase !== 'Rejected') return;
   const detail =
     'The provider does not accept the token of the connection, or the token is read-only, so the change cannot be carried ' +

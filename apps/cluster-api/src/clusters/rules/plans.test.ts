@@ -18,7 +18,7 @@ import type { ClusterRecord } from '../store.js';
 import { effectsOf, effectsOfDeletion } from './effects.js';
 import { checkNetwork } from './network-rules.js';
 import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
-import { differencesOf } from './spec-difference.js';
+import { differencesOf } from './specification.js';
 
 describe('planning a change', () => {
   const refused = (current: ClusterRecord | null, desired: Partial<ClusterSpec>, more: Partial<ChangeContext> = {}) =>

@@ -1,7 +1,52 @@
-import type { Problem } from '../../problem.js';
+import { InvalidBody } from '@corral/contracts';
+import { asProblem, combined, Problem, problemOfBody } from '../../problem.js';
+
+/**
+ * Declares a body as a dry run. When the body is invalid, the rest of it is checked as well: a client learns everything
+ * that is wrong, not only what the schema rejects.
+ *
+ * @throws Problem for an invalid body, with what refuses the rest of it
+ */
+export async function withAllRefusals<T>(body: object, declareBody: DeclareBody<T>): Promise<T> {
+  try {
+    return await declareBody(body);
+  } catch (error) {
+    if (!(error instanceof InvalidBody)) throw error;
+    const invalid = problemOfBody(error);
+    throw combined(invalid, await refusalsOfRest(body, [invalid], declareBody));
+  }
+}
+
+type DeclareBody<T> = (body: object) => Promise<T>;
+
+/** A list of errors may be incomplete, so the rest may be invalid again. */
+const furtherChecksMax = 3;
+
+/** What refuses the rest of a body, apart from what was found before. */
+async function refusalsOfRest(
+  body: object,
+  found: readonly Problem[],
+  declareBody: DeclareBody<unknown>,
+): Promise<readonly Problem[]> {
+  const places = found.flatMap(({ errors = [] }) => errors.map(({ pointer }) => pointer));
+  const rest = found.length > furtherChecksMax ? null : validPartOf(body, places);
+  const error =
+    rest &&
+    (await declareBody(rest.body).then(
+      () => null,
+      (thrown: unknown) => thrown,
+    ));
+  if (rest === null || error === null) return [];
+  if (error instanceof InvalidBody) {
+    const invalid = problemOfBody(error);
+    return [invalid, ...(await refusalsOfRest(body, [...found, invalid], declareBody))];
+  }
+  const refusal = asProblem(error);
+  return [new Problem(refusal.code, refusal.detail, { errors: rest.errorsOf(refusal) })];
+}
 
 /** What remains of an invalid body when its invalid fields are left out. */
-export interface ValidPart {
+interface ValidPart {
   readonly body: object;
   /** The errors of a refusal of this part that hold for the whole body, too. */
   readonly errorsOf: (refusal: Problem) => NonNullable<Problem['errors']>;

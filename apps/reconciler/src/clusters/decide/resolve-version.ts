@@ -1,4 +1,5 @@
-import { type CatalogueVersion, newestPatch } from '@corral/garden';
+import { newestPatch } from '@corral/cluster-data';
+import type { CatalogueVersion } from '@corral/garden';
 import semver from 'semver';
 
 /** The catalogue has no usable version for the declaration. */

@@ -1,5 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
-import { writableTypes } from '../../dns/limits.js';
+import { writableTypes } from '../../dns/names.js';
 import { strictParserFor } from '../../parser-for.js';
 import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';

@@ -1,4 +1,4 @@
-import { isWritableType } from '../limits.js';
+import { isWritableType } from '../names.js';
 import { readEntries, type Token } from './entries.js';
 import { absolute, parseTtl, readRecord, relativeTo } from './record-fields.js';
 
