@@ -1,7 +1,7 @@
 export type { LocalCloudAdmin } from './admin/admin.js';
-export type { Server, ServerOptions } from './compute/model.js';
+export type { Server, ServerOptions } from './compute/servers.js';
+export { writeZone } from './dns/zones.js';
 export type { FaultEffect, FaultRule } from './faults/fault-rules.js';
-export { accounts } from './garden/accounts.js';
 export type { GardenSettings } from './garden/settings.js';
 export { type MailFault, type MailSink, type SunkMail, startMailSink } from './mail-sink.js';
 export { type LocalCloud, type LocalCloudOptions, startLocalCloud } from './start-local-cloud.js';

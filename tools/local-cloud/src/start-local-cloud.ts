@@ -1,38 +1,33 @@
 import { createServer } from 'node:http';
-import { join } from 'node:path';
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
-import { buildAdminApp } from './admin/build-admin-app.js';
+import { buildAdminApp } from './admin/admin-app.js';
 import { createClock } from './clock.js';
 import { startMachines } from './compute/machines.js';
 import { Servers } from './compute/servers.js';
-import type { ExtraFields } from './dns/bodies.js';
-import { DnsProject } from './dns/dns-project.js';
-import { CallCounts } from './faults/call-counts.js';
-import { FaultRules } from './faults/fault-rules.js';
-import type { AccountName } from './garden/accounts.js';
+import type { ExtraFields } from './dns/zone-routes.js';
+import { Zones } from './dns/zones.js';
+import { Calls } from './faults/calls.js';
 import type { GardenSettings } from './garden/settings.js';
 import type { ProviderNode } from './garden/shoots/provider.js';
 import { startGarden } from './garden/start-garden.js';
+import type { AccountName } from './garden-accounts.js';
 import { Budget } from './hcloud/budget.js';
-import { buildDnsApi } from './hcloud/build-hcloud-api.js';
+import { buildHcloudApi } from './hcloud/hcloud-api.js';
 import { LOOPBACK, listen } from './listen.js';
 import { startMailSink } from './mail-sink.js';
-import type { ServedZone } from './name-server/resolve.js';
-import { startNameServer } from './name-server/start-name-server.js';
+import { startNameServer } from './name-server.js';
 import { ProjectTokens } from './project-tokens.js';
 
+/** A port that is 0 or omitted is a free one. */
 export interface LocalCloudOptions {
-  /** Default 0: a free port. */
   apiPort?: number;
-  /** UDP. Default 0: a free port. */
+  /** UDP. */
   dnsPort?: number;
-  /** Default 0: a free port. */
   adminPort?: number;
-  /** Port of the mail server that stores all mails. Default 0: a free port. */
+  /** Port of the mail server that stores all mails. */
   smtpPort?: number;
-  /** Default 0: a free port. */
   gardenPort?: number;
-  /** Port of the API servers of all Shoots. Default 0: a free port. */
+  /** Port of the API servers of all Shoots. */
   shootPort?: number;
   /** Bearer tokens of the zones' project. */
   tokens: readonly string[];
@@ -59,42 +54,37 @@ export interface LocalCloud {
   readonly adminUrl: string;
   readonly dnsPort: number;
   readonly smtpPort: number;
-  /** The garden cluster, `https://…`. */
-  readonly gardenUrl: string;
   /** Kubeconfig of the garden's technical user, for manual use. */
   readonly gardenKubeconfig: string;
   /** Kubeconfigs of all accounts, including the restricted ones of the services. */
   readonly gardenKubeconfigs: Readonly<Record<AccountName, string>>;
-  /** Path of the technical user's kubeconfig; null without a data folder. */
-  readonly gardenKubeconfigPath: string | null;
   readonly admin: LocalCloudAdmin;
   close(): Promise<void>;
 }
 
 /** Starts the local cloud and returns once all addresses answer. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
-  const { tokens, zones, actionMs = 150, requestsPerHour = 3600 } = options;
+  const { tokens, dataDir, actionMs = 150, requestsPerHour = 3600 } = options;
   const clock = createClock();
-  const project = new DnsProject({ clock, zones, actionMs, dataDir: options.dataDir });
-  const servers = new Servers({ clock, actionMs, dataDir: options.dataDir });
+  const zones = new Zones({ clock, zones: options.zones, actionMs, dataDir });
+  const servers = new Servers(clock, actionMs, dataDir);
   const budget = new Budget(requestsPerHour, clock.now());
-  const faults = new FaultRules();
-  const calls = new CallCounts();
+  const calls = new Calls();
+  const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
+  for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
   let extra: ExtraFields = {};
   const setExtraFields = (fields: ExtraFields): void => {
     extra = fields;
   };
-  const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
-  for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
   // The garden starts after the API that serves its nodes.
   let nodesIn: (project: string) => ProviderNode[] = () => [];
-  const shared = { project, servers, projectTokens, clock, budget, faults, calls };
-  const api = buildDnsApi({ ...shared, nodesIn: (of) => nodesIn(of), tokens, extraFields: () => extra });
+  const shared = { zones, servers, projectTokens, clock, budget, calls };
+  const api = buildHcloudApi({ ...shared, nodesIn: (of) => nodesIn(of), tokens, extraFields: () => extra });
 
   const started: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(started.map((server) => server.close()));
-    project.close();
+    zones.close();
     servers.close();
   };
   const start = async <S extends { close(): Promise<void> }>(starting: Promise<S>): Promise<S> => {
@@ -108,10 +98,9 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       startGarden({
         port: options.gardenPort ?? 0,
         shootPort: options.shootPort ?? 0,
-        dataDir: options.dataDir,
+        dataDir,
         settings: options.garden ?? {},
         clock,
-        faults,
         calls,
         projectTokens,
       }),
@@ -122,16 +111,14 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
     const admin = createAdmin({ ...shared, mail, setExtraFields, garden });
     const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));
-    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, servedZones(project)));
+    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, zones));
     return {
       apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,
       adminUrl: `http://${LOOPBACK}:${adminPort}`,
       dnsPort,
       smtpPort: mail.port,
-      gardenUrl: garden.url,
       gardenKubeconfig: garden.kubeconfigs['technical-user'],
       gardenKubeconfigs: garden.kubeconfigs,
-      gardenKubeconfigPath: options.dataDir === undefined ? null : join(options.dataDir, 'garden.kubeconfig'),
       admin,
       close,
     };
@@ -140,11 +127,3 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     throw error;
   }
 }
-
-/** Zones by name for the name server. Digits are not treated as a zone id here. */
-const servedZones =
-  (project: DnsProject) =>
-  (name: string): ServedZone | null => {
-    const zone = /^\d+$/.test(name) ? null : project.findZone(name);
-    return zone && { name: zone.facts.name, ttl: zone.facts.ttl, table: zone.table };
-  };

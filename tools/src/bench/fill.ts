@@ -1,8 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { Agent } from 'node:http';
-import { join } from 'node:path';
 import { dnsTokenStore, teamStore, userStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
+import { writeZone } from '@corral/local-cloud';
 import { waitFor } from '@corral/testing';
 import { clusterSpec } from '../rig/cluster-spec.js';
 import { mustExchange } from '../rig/exchange.js';
@@ -17,21 +16,16 @@ const ZONE_ID = 7001;
 const AT_ONCE = 12;
 const HOUR_MS = 3_600_000;
 
-/** The record sets of all teams as the imitated upstream keeps them, so that it has them when it starts. */
+/** Gives the imitated upstream the record sets of all teams, so that it has them when it starts. */
 export function writeUpstreamSets(dataDir: string, { teams, setsPerTeam }: Size): void {
-  const file = join(dataDir, 'dns.jsonl');
-  if (existsSync(file)) return;
-  mkdirSync(dataDir, { recursive: true });
   const created = '2026-01-01T00:00:00Z';
   const zone = { id: ZONE_ID, name: ZONE, created, ttl: 3600, labels: {}, nameServers: ['ns1.bench.test.'] };
-  const lines = [JSON.stringify([[`zone ${ZONE_ID}`, zone]])];
-  for (let at = 0; at < teams * setsPerTeam; at += 1) {
+  const records = [{ value: '192.0.2.1', comment: '' }];
+  const sets = Array.from({ length: teams * setsPerTeam }, (_, at) => {
     const name = setOf(at % teams, Math.floor(at / teams));
-    const records = [{ value: '192.0.2.1', comment: '' }];
-    const set = { name, type: 'A', ttl: 300, labels: {}, protection: { change: false }, records };
-    lines.push(JSON.stringify([[`set ${ZONE_ID} ${name}/A`, set]]));
-  }
-  writeFileSync(file, `${lines.join('\n')}\n`);
+    return { name, type: 'A', ttl: 300, labels: {}, protection: { change: false }, records };
+  });
+  writeZone(dataDir, zone, sets);
 }
 
 /**

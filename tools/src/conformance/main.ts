@@ -6,26 +6,13 @@ import { findGoProgram } from '@corral/testing/go-programs';
 import { buildApiServer, findProgram } from './build-api-server.js';
 import { installChart } from './install-chart.js';
 import { type Lived, liveOn } from './live-on.js';
-import { type Probe, type Probing, prepare } from './probe.js';
-import { probesOfAccess } from './probes-of-access.js';
-import { probesOfAdmission } from './probes-of-admission.js';
-import { probesOfPools } from './probes-of-pools.js';
-import { probesOfReads } from './probes-of-reads.js';
-import { probesOfShoots } from './probes-of-shoots.js';
+import { isExpected, type Outcomes, probes, runProbes } from './run-probes.js';
 import { startKube } from './start-kube.js';
 import { startLocal } from './start-local.js';
-import { connect, type Target } from './target.js';
+import type { Target } from './target.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
 const atEnd: (() => Promise<void>)[] = [];
-/** Probes in the order in which they run: the last ones read the Shoots of the earlier ones. */
-const probes: readonly Probe[] = [
-  ...probesOfShoots,
-  ...probesOfPools,
-  ...probesOfAdmission,
-  ...probesOfAccess,
-  ...probesOfReads,
-];
 const say = (line: string) => console.error(line);
 
 await startOrExit('npm run conformance', async () => {
@@ -43,9 +30,14 @@ async function compareGardens(): Promise<number> {
   const kubePrograms = await findKubePrograms();
   if (kubePrograms === null) return 0;
   const projectToken = randomBytes(32).toString('hex');
-  const local = await outcomesOn(await startLocal(repository, projectToken), projectToken);
+  const outcomesOn = async (target: Target): Promise<Outcomes> => {
+    // No process outlives this one. An orderly end also removes the folders.
+    atEnd.push(() => target.stop());
+    return runProbes(target, projectToken);
+  };
+  const local = await outcomesOn(await startLocal(repository, projectToken));
   const kube = await startKube({ ...kubePrograms, repository });
-  const real = await outcomesOn(kube, projectToken);
+  const real = await outcomesOn(kube);
   const lived = await liveOn(kube);
   return report(real, local, lived);
 }
@@ -78,34 +70,6 @@ async function tryChart(): Promise<number> {
   const failed = steps.filter(({ problem }) => problem !== null).length;
   console.log(`\n${steps.length} steps on ${kube.name}: ${steps.length - failed} went well, ${failed} did not.`);
   return failed === 0 ? 0 : 1;
-}
-
-interface Outcomes {
-  readonly target: string;
-  readonly outcomes: readonly string[];
-}
-
-async function outcomesOn(target: Target, projectToken: string): Promise<Outcomes> {
-  const garden = connect(target.accounts.reconciler);
-  try {
-    const namespace = await prepare(target, garden, projectToken);
-    const probing: Probing = { target, garden, namespace, projectToken };
-    const outcomes: string[] = [];
-    for (const probe of probes) outcomes.push(await outcomeOf(probe, probing));
-    return { target: target.name, outcomes };
-  } finally {
-    await garden.close();
-    // No process outlives this one. An orderly end also removes the folders.
-    atEnd.push(() => target.stop());
-  }
-}
-
-function outcomeOf(probe: Probe, probing: Probing): Promise<string> {
-  return probe.run(probing).catch((error: unknown) => `failed: ${(error as Error).message.split('\n')[0]}`);
-}
-
-function isExpected({ expected }: Probe, outcome: string): boolean {
-  return typeof expected === 'string' ? outcome === expected : expected.test(outcome);
 }
 
 function report(real: Outcomes, local: Outcomes, lived: readonly Lived[]): number {

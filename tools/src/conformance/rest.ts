@@ -1,5 +1,4 @@
 import { Agent, request } from 'node:https';
-import { gunzipSync } from 'node:zlib';
 
 /** The address of a Kubernetes API server, and the caller. */
 export interface Caller {
@@ -12,8 +11,6 @@ export interface Caller {
 
 export interface RestAnswer {
   readonly status: number;
-  /** Null for a text that came as it is. */
-  readonly encoding: string | null;
   readonly text: string;
   // biome-ignore lint/suspicious/noExplicitAny: probes read bodies of every shape
   readonly body: any;
@@ -29,13 +26,11 @@ export function call(
   path: string,
   body?: unknown,
   type = 'application/json',
-  more: Readonly<Record<string, string>> = {},
 ): Promise<RestAnswer> {
   const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body);
   const headers = {
     ...(token === null ? {} : { Authorization: `Bearer ${token}` }),
     ...(text === undefined ? {} : { 'Content-Type': type, 'Content-Length': Buffer.byteLength(text) }),
-    ...more,
   };
   // A restarted server must not be asked over a connection to the one before.
   const agent = new Agent({ ca: authority, keepAlive: false });
@@ -45,10 +40,8 @@ export function call(
       response.on('data', (piece: Buffer) => pieces.push(piece));
       response.on('error', reject);
       response.on('end', () => {
-        const encoding = response.headers['content-encoding'] ?? null;
-        const bytes = Buffer.concat(pieces);
-        const text = (encoding === 'gzip' ? gunzipSync(bytes) : bytes).toString('utf8');
-        resolve({ status: response.statusCode ?? 0, encoding, text, body: parsed(text) });
+        const text = Buffer.concat(pieces).toString('utf8');
+        resolve({ status: response.statusCode ?? 0, text, body: parsed(text) });
       });
     });
     sent.on('timeout', () => sent.destroy(new Error('no answer in time')));

@@ -1,14 +1,15 @@
-import type { Server, ServerOptions } from '../compute/model.js';
-import type { DnsApiDeps, ExtraFields } from '../dns/bodies.js';
-import type { HeldZone } from '../dns/dns-project.js';
+import type { Clock } from '../clock.js';
+import type { Server, ServerOptions, Servers } from '../compute/servers.js';
 import type { Rrset, Write } from '../dns/model.js';
-import type { Calls } from '../faults/call-counts.js';
-import type { FaultRule, HeldFault } from '../faults/fault-rules.js';
+import type { ExtraFields } from '../dns/zone-routes.js';
+import type { HeldZone, Zones } from '../dns/zones.js';
+import type { Calls } from '../faults/calls.js';
+import type { FaultRule, HeldRule } from '../faults/fault-rules.js';
 import type { Garden } from '../garden/start-garden.js';
-import type { BudgetState } from '../hcloud/budget.js';
+import type { Budget, BudgetState } from '../hcloud/budget.js';
 import type { Labels } from '../labels.js';
 import type { MailSink, SunkMail } from '../mail-sink.js';
-import type { TokenOptions } from '../project-tokens.js';
+import type { ProjectTokens, TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin } from './garden-admin.js';
 
 /** A record set stored without any checks. Omitted fields are empty. */
@@ -18,7 +19,13 @@ export interface ForcedRrset {
   records: readonly { value: string; comment?: string }[];
 }
 
-export interface AdminDeps extends Omit<DnsApiDeps, 'nodesIn' | 'tokens' | 'extraFields'> {
+export interface AdminDeps {
+  readonly zones: Zones;
+  readonly servers: Servers;
+  readonly projectTokens: ProjectTokens;
+  readonly clock: Clock;
+  readonly budget: Budget;
+  readonly calls: Calls;
   readonly setExtraFields: (extra: ExtraFields) => void;
   readonly garden: Garden;
   readonly mail: MailSink;
@@ -26,27 +33,23 @@ export interface AdminDeps extends Omit<DnsApiDeps, 'nodesIn' | 'tokens' | 'extr
 
 export type LocalCloudAdmin = ReturnType<typeof createAdmin>;
 
-/** Controls of the local cloud for tests and manual experiments. The admin address offers the same over HTTP. */
+/** Controls of the local cloud for tests and manual experiments. The admin address offers most of them over HTTP. */
 export function createAdmin(deps: AdminDeps) {
-  const { project, servers, clock, budget, faults, calls, projectTokens } = deps;
+  const { zones, servers, clock, budget, calls, projectTokens } = deps;
   const getZone = (reference: string): HeldZone => {
-    const zone = project.findZone(reference);
-    if (zone === null)
-      throw new Error(`There is no zone ${reference}. Name one that the local cloud was started with.`);
-    return zone;
+    const zone = zones.find(reference);
+    if (zone !== null) return zone;
+    throw new Error(`There is no zone ${reference}. Name one that the local cloud was started with.`);
   };
   return {
-    addFaults: (...rules: FaultRule[]): HeldFault[] => faults.add(rules),
-    faults: (): HeldFault[] => faults.list(),
-    clearFaults: (): void => faults.clear(),
-    calls: (): Calls => calls.read(),
-    resetCalls: (): void => calls.reset(),
+    addFaults: (...rules: FaultRule[]): HeldRule<FaultRule>[] => calls.faults.add(...rules),
+    faults: (): HeldRule<FaultRule>[] => calls.faults.list(),
+    clearFaults: (): void => calls.faults.clear(),
+    calls: () => calls.counts(),
+    resetCalls: (): void => calls.resetCounts(),
     budget: (): BudgetState => budget.state(clock.now()),
     /** Setting `requestsPerHour` without `remaining` refills the budget. */
-    setBudget(change: { requestsPerHour?: number; remaining?: number }): BudgetState {
-      budget.set(change, clock.now());
-      return budget.state(clock.now());
-    },
+    setBudget: (change: { requestsPerHour?: number; remaining?: number }): void => budget.set(change, clock.now()),
     /** @returns the new time, RFC 3339 */
     advanceClock(ms: number): string {
       clock.advance(ms);
@@ -54,23 +57,17 @@ export function createAdmin(deps: AdminDeps) {
     },
     /** All zones with their sets, sorted by id, including every accepted write. */
     zones: () =>
-      project.zones().map(({ facts, table }) => ({
-        ...facts,
-        recordCount: table.recordCount,
-        rrsets: table.sorted(),
-      })),
+      zones.list().map(({ facts, table }) => ({ ...facts, recordCount: table.recordCount, rrsets: table.sorted() })),
     /** Accepted mutations, in order. Forced sets are not included. */
-    writes: (): readonly Write[] => project.writes(),
+    writes: (): readonly Write[] => zones.writes(),
     /** Stores a set without checking any rule, like a manual change upstream. */
-    putRrset(zone: string, name: string, type: string, rrset: ForcedRrset): Rrset {
-      const { ttl = null, labels = {} } = rrset;
-      const protection = { change: false };
-      const records = rrset.records.map(({ value, comment = '' }) => ({ value, comment }));
-      return project.force(getZone(zone), name, type, { name, type, ttl, labels, protection, records }) as Rrset;
+    putRrset(zone: string, name: string, type: string, { ttl = null, labels = {}, records }: ForcedRrset): Rrset {
+      const stored = records.map(({ value, comment = '' }) => ({ value, comment }));
+      const rrset = { name, type, ttl, labels, protection: { change: false }, records: stored };
+      zones.force(getZone(zone), name, type, rrset);
+      return rrset;
     },
-    deleteRrset(zone: string, name: string, type: string): void {
-      project.force(getZone(zone), name, type, null);
-    },
+    deleteRrset: (zone: string, name: string, type: string): void => zones.force(getZone(zone), name, type, null),
     /** Replaces the extra fields that are merged into objects in responses. */
     setExtraFields: deps.setExtraFields,
     /** A read-only token is refused for every write. */
@@ -84,7 +81,7 @@ export function createAdmin(deps: AdminDeps) {
     servers: (): Server[] => servers.list(),
     changeServer: (id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server => servers.change(id, change),
     /** Removes a server, like a manual deletion at the provider. */
-    vanishServer: (id: number): void => servers.vanish(id),
+    vanishServer: (id: number): Server => servers.change(id, { deletedBy: 'admin' }),
     /** Received mails, oldest first. */
     mails: (): SunkMail[] => deps.mail.mails(),
     garden: createGardenAdmin(deps.garden),

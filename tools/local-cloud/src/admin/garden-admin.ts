@@ -1,5 +1,4 @@
 import { readJoinCommand } from '../compute/join-data.js';
-import type { AccountName, Rule } from '../garden/accounts.js';
 import { isReady } from '../garden/cluster/nodes.js';
 import {
   type CatalogueVersion,
@@ -16,8 +15,7 @@ import type { Condition, Shoot } from '../garden/shoots/shoot.js';
 import { shoots } from '../garden/shoots/shoots.js';
 import type { Garden } from '../garden/start-garden.js';
 import { type Held, objectOf } from '../garden/store.js';
-
-type ConditionEdit = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+import type { AccountName, Rule } from '../garden-accounts.js';
 
 /** A change of a Shoot by another field manager. */
 export interface ShootEdit {
@@ -28,7 +26,7 @@ export interface ShootEdit {
   /** Merge patch of the status. No rule applies. */
   readonly status?: Fields;
   /** Conditions to set, by type. */
-  readonly conditions?: readonly ConditionEdit[];
+  readonly conditions?: readonly Pick<Condition, 'type' | 'status' | 'reason' | 'message'>[];
 }
 
 /** What the catalogue no longer offers. */
@@ -38,6 +36,7 @@ export interface Expiry {
   readonly machineType?: string;
 }
 
+const OPERATOR = 'garden-operator';
 /** RFC 3339. Before the start of any test. */
 const LONG_AGO = '2020-01-01T00:00:00Z';
 
@@ -49,13 +48,10 @@ export function createGardenAdmin(garden: Garden) {
     if (held === null) throw new Error(`There is no Shoot ${namespace}/${name}.`);
     return held;
   };
-  const patchShoot = (namespace: string, name: string, body: Fields, fieldManager: string): void =>
-    void writes.patch(shoots as Kind, namespace, name, { type: 'merge', body }, { fieldManager });
+  const merge = (kind: Kind, namespace: string, name: string, body: Fields, manager = OPERATOR): KubeObject =>
+    writes.patch(kind, namespace, name, { type: 'merge', body }, manager).object;
   const catalogue = (): CloudProfile => writes.get<CloudProfile>(cloudProfiles as Kind, '', 'hcloud');
-  const patchCloudProfile = (spec: Fields): KubeObject => {
-    const patch = { type: 'merge', body: { spec } } as const;
-    return writes.patch(cloudProfiles as Kind, '', 'hcloud', patch, { fieldManager: 'garden-operator' }).object;
-  };
+  const patchCloudProfile = (spec: Fields): void => void merge(cloudProfiles as Kind, '', 'hcloud', { spec });
   return {
     rights: (account: AccountName): readonly Rule[] => garden.rights.of(account),
     /** @param rules null restores the documented ones */
@@ -71,18 +67,15 @@ export function createGardenAdmin(garden: Garden) {
       openWatches: watches.count,
     }),
     shootHistory: garden.lives,
-    addShootFaults: (...faults: ShootFault[]) => gardenlet.faults.add(faults),
+    addShootFaults: (...faults: ShootFault[]) => gardenlet.faults.add(...faults),
     /** Stuck flows continue. */
     clearShootFaults: (): void => gardenlet.clearFaults(),
-    editShoot(
-      namespace: string,
-      name: string,
-      { manager = 'somebody-else', patch, status, conditions = [] }: ShootEdit,
-    ): Shoot {
-      if (patch !== undefined) patchShoot(namespace, name, patch, manager);
+    editShoot(namespace: string, name: string, edit: ShootEdit): Shoot {
+      const { manager = 'somebody-else', patch, status = {}, conditions = [] } = edit;
+      if (patch !== undefined) merge(shoots as Kind, namespace, name, patch, manager);
       const shoot = objectOf<Shoot>(getHeld(namespace, name));
-      if (status === undefined && conditions.length === 0) return shoot;
-      const next = mergePatch(shoot.status, status ?? {}) as Shoot['status'];
+      if (edit.status === undefined && conditions.length === 0) return shoot;
+      const next = mergePatch(shoot.status, status) as Shoot['status'];
       const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
       for (const condition of conditions) {
         const others = (next.conditions ?? []).filter(({ type }) => type !== condition.type);
@@ -92,24 +85,22 @@ export function createGardenAdmin(garden: Garden) {
     },
     /** A Shoot that waits for finalizers only is gone then. */
     removeFinalizers: (namespace: string, name: string): void =>
-      patchShoot(namespace, name, { metadata: { finalizers: null } }, 'garden-operator'),
+      void merge(shoots as Kind, namespace, name, { metadata: { finalizers: null } }),
     /** Forgets who holds which field, as a restore from a backup does. */
     forgetManagers(namespace: string, name: string): void {
       const shoot = objectOf<Shoot>(getHeld(namespace, name));
       delete shoot.metadata.managedFields;
       store.put('shoots', shoot);
     },
-    writeConfigMap(namespace: string, name: string, data: Readonly<Record<string, string>>): void {
-      const body = { data };
-      writes.patch(configMaps, namespace, name, { type: 'merge', body }, { fieldManager: 'garden-operator' });
-    },
+    writeConfigMap: (namespace: string, name: string, data: Readonly<Record<string, string>>): void =>
+      void merge(configMaps, namespace, name, { data }),
     catalogue,
     /** @param spec merge patch of the specification: lists are replaced */
     patchCloudProfile,
-    /** Ends what the catalogue offers. Shoots that have it keep it. @throws Error if the catalogue has no such thing */
-    expire({ kubernetesVersion, image, machineType }: Expiry): KubeObject {
+    /** Ends what the catalogue offers. Shoots that have it keep it. */
+    expire({ kubernetesVersion, image, machineType }: Expiry): void {
       const { kubernetes, machineImages, machineTypes } = catalogue().spec;
-      return patchCloudProfile({
+      patchCloudProfile({
         kubernetes: { versions: expired(kubernetes.versions, kubernetesVersion) },
         machineImages: machineImages.map((each) =>
           each.name === image?.name ? { ...each, versions: expired(each.versions, image.version) } : each,
@@ -118,10 +109,7 @@ export function createGardenAdmin(garden: Garden) {
       });
     },
     /** Removes the Shoot immediately, without a flow. */
-    vanishShoot(namespace: string, name: string): void {
-      getHeld(namespace, name);
-      store.remove('shoots', namespace, name);
-    },
+    vanishShoot: (namespace: string, name: string): void => store.remove('shoots', namespace, name),
     /** Nodes of a Shoot's cluster, also while its API server is down. */
     nodes: (namespace: string, shoot: string) =>
       clusters.nodes(getHeld(namespace, shoot)).map((node) => ({
@@ -139,16 +127,14 @@ export function createGardenAdmin(garden: Garden) {
      * @throws Error if the command is not a join command or the cluster refuses the machine
      */
     runJoinCommand({ command, architecture = 'amd64' }: { command: string; architecture?: 'amd64' | 'arm64' }): string {
-      const data = typeof command === 'string' ? readJoinCommand(command) : null;
+      const data = readJoinCommand(String(command));
       if (data?.hostname == null) throw new Error('`command` is no whole join command.');
       const name = data.hostname;
       const outcome = garden.machines.join({ serverId: null, name, architecture, rebuild: 0 }, data);
-      if (outcome === 'joined') return name;
-      throw new Error(
-        outcome === 'later'
-          ? 'The API server of the cluster is away. Run the command again.'
-          : 'The cluster turns the machine away: the token, or what it names, is over.',
-      );
+      if (outcome === 'later') throw new Error('The API server of the cluster is away. Run the command again.');
+      if (outcome === 'never')
+        throw new Error('The cluster turns the machine away: the token, or what it names, is over.');
+      return name;
     },
     /** Ends all watches. With `expireHistory`, none of them can resume. */
     dropWatches({ expireHistory = false }: { expireHistory?: boolean } = {}): void {
@@ -160,11 +146,7 @@ export function createGardenAdmin(garden: Garden) {
   };
 }
 
-/** @throws Error if there is no such version */
-function expired<V extends CatalogueVersion>(versions: readonly V[], gone: string | undefined): V[] {
-  if (gone !== undefined && !versions.some(({ version }) => version === gone))
-    throw new Error(`There is no version ${gone}.`);
-  return versions.map((each) =>
+const expired = <V extends CatalogueVersion>(versions: readonly V[], gone: string | undefined): V[] =>
+  versions.map((each) =>
     each.version === gone ? { ...each, classification: 'deprecated', expirationDate: LONG_AGO } : each,
   );
-}

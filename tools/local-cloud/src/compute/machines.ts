@@ -1,7 +1,6 @@
 import { type Clock, DueQueue } from '../clock.js';
 import { type JoinData, readJoinData } from './join-data.js';
-import type { Server } from './model.js';
-import type { Servers } from './servers.js';
+import type { Server, Servers } from './servers.js';
 
 export interface JoiningMachine {
   /** Null for a machine outside the provider. */

@@ -1,9 +1,64 @@
 import { type Clock, timestamp } from '../clock.js';
-import type { ActionError } from '../dns/model.js';
-import { ApiError, notFound } from '../hcloud/api-error.js';
+import { type Action, type ActionError, ApiError, notFound } from '../hcloud/answers.js';
 import { openJournal } from '../journal.js';
 import type { Labels } from '../labels.js';
-import { findImage, type RunState, type Server, type ServerAction, type ServerOptions } from './model.js';
+import { type Architecture, findImage } from './images.js';
+
+/** A stored server. Immutable. */
+export interface Server {
+  readonly id: number;
+  /** Project of the server. */
+  readonly project: string;
+  readonly name: string;
+  readonly created: string;
+  readonly serverType: string;
+  readonly architecture: Architecture;
+  readonly location: string;
+  readonly labels: Labels;
+  readonly imageId: number | null;
+  readonly protection: { readonly delete: boolean; readonly rebuild: boolean };
+  /** Locked by the provider, without an action. */
+  readonly locked: boolean;
+  readonly rescueEnabled: boolean;
+  /** Stored power state, before the effect of actions. */
+  readonly power: 'running' | 'off';
+  /** False if created without SSH keys: a rebuild then answers a new password. */
+  readonly hasSshKeys: boolean;
+  readonly userData: string | null;
+  readonly rebuilds: number;
+  readonly powerOffs: number;
+  readonly deletedBy: 'api' | 'admin' | null;
+  /** Id of the last rebuild action; null if never rebuilt. */
+  readonly rebuild: number | null;
+  /** The rebuild whose user data was processed. */
+  readonly firstBoot: number | null;
+  /** Whether the join started by its user data works. */
+  readonly joins: boolean;
+}
+
+export interface ServerAction extends Action {
+  readonly serverId: number;
+  /** Image of a successful rebuild; null for other actions. */
+  readonly imageId: number | null;
+}
+
+/** What a server currently runs from. */
+export interface RunState {
+  readonly server: Server;
+  /** Null while it does not run or if it was never rebuilt. */
+  readonly rebuild: number | null;
+  /** End of the last or current rebuild, in milliseconds since 1970; null if never rebuilt. */
+  readonly rebuiltAt: number | null;
+}
+
+/** What can be set by hand. Omitted fields have defaults. */
+type Settable =
+  | ('id' | 'name' | 'serverType' | 'architecture' | 'location' | 'labels' | 'protection' | 'locked' | 'rescueEnabled')
+  | ('hasSshKeys' | 'joins');
+
+export interface ServerOptions extends Partial<Pick<Server, Settable>> {
+  readonly image?: string | null;
+}
 
 const FIRST_SERVER = 4_711;
 /** Far above the ids of DNS actions: both are served under one path. */
@@ -26,24 +81,18 @@ const newServer = {
   joins: true,
 } as const;
 
-export interface ServersOptions {
-  readonly clock: Clock;
-  readonly actionMs: number;
-  readonly dataDir: string | undefined;
-}
-
 /** The servers of all projects and their actions. */
 export class Servers {
   readonly #servers = new Map<number, Server>();
   readonly #actions = new Map<number, ServerAction>();
   readonly #listeners = new Set<(id: number) => void>();
   readonly #journal;
-  readonly #clock: Clock;
-  readonly #actionMs: number;
 
-  constructor({ clock, actionMs, dataDir }: ServersOptions) {
-    this.#clock = clock;
-    this.#actionMs = actionMs;
+  constructor(
+    private readonly clock: Clock,
+    private readonly actionMs: number,
+    dataDir: string | undefined,
+  ) {
     this.#journal = openJournal(dataDir, 'servers.jsonl');
     for (const [key, value] of this.#journal.kept) {
       const [what, id] = key.split(' ');
@@ -71,7 +120,7 @@ export class Servers {
       id,
       project,
       name: `server-${id}`,
-      created: timestamp(this.#clock.now()),
+      created: timestamp(this.clock.now()),
       serverType: architecture === 'arm' ? 'cax11' : 'cx22',
       architecture,
       imageId: image === null ? null : (findImage(image, architecture)?.id ?? null),
@@ -79,17 +128,11 @@ export class Servers {
     });
   }
 
-  /** Changes a server without checking any rule, like a manual change. */
-  change(id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server {
+  /** Changes a server without checking any rule, like a manual change. `deletedBy` deletes it. */
+  change(id: number, change: Omit<ServerOptions, 'id' | 'image'> | Pick<Server, 'deletedBy'>): Server {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
     return this.#changed({ ...this.#settled(server), ...change });
-  }
-
-  vanish(id: number): void {
-    const server = this.#servers.get(id);
-    if (server === undefined) throw new Error(`There is no server ${id}.`);
-    this.#changed({ ...server, deletedBy: 'admin' });
   }
 
   /** All servers ever created, by id. */
@@ -118,7 +161,7 @@ export class Servers {
     return action !== undefined && this.#servers.get(action.serverId)?.project === project ? action : null;
   }
 
-  isRunning = ({ finishesAt }: Pick<ServerAction, 'finishesAt'>): boolean => this.#clock.now() < finishesAt;
+  isRunning = ({ finishesAt }: Pick<ServerAction, 'finishesAt'>): boolean => this.clock.now() < finishesAt;
 
   isLocked(server: Server): boolean {
     return server.locked || this.actionsOf(server).some(this.isRunning);
@@ -142,8 +185,8 @@ export class Servers {
     this.#save({ ...server, firstBoot: rebuild });
   }
 
-  update(server: Server, change: { labels: Labels }): Server {
-    return this.#save({ ...server, ...change });
+  putLabels(server: Server, labels: Labels): Server {
+    return this.#save({ ...server, labels });
   }
 
   /**
@@ -188,9 +231,9 @@ export class Servers {
     command: string,
     { error = null, imageId = null }: Partial<Pick<ServerAction, 'error' | 'imageId'>> = {},
   ): ServerAction {
-    const startedAt = this.#clock.now();
+    const startedAt = this.clock.now();
     const id = Math.max(FIRST_ACTION - 1, ...this.#actions.keys()) + 1;
-    const action = { id, serverId, command, startedAt, finishesAt: startedAt + this.#actionMs, error, imageId };
+    const action = { id, serverId, command, startedAt, finishesAt: startedAt + this.actionMs, error, imageId };
     this.#actions.set(id, action);
     this.#journal.keep([`action ${id}`, action]);
     this.#notify(serverId);

@@ -1,11 +1,9 @@
-import { ApiError, invalidInput, notFound } from '../hcloud/api-error.js';
-import { type DnsRecord, isRrsetType, nameProblem, type Rrset } from './model.js';
-import { type Command, type RecordEdit, valueField } from './parse-command.js';
+import { ApiError, type Body, checkedLabels, invalidInput, notFound } from '../hcloud/answers.js';
+import { type DnsRecord, type Rrset, rrsetTypes } from './model.js';
 import { isRecordValue } from './record-values.js';
 
-/** The state that the rules read. Its size does not depend on the zone. */
+/** The state that the rules read. */
 export interface Target {
-  readonly zoneName: string;
   readonly name: string;
   readonly type: string;
   readonly current: Rrset | null;
@@ -13,98 +11,154 @@ export interface Target {
   readonly typesAtName: readonly string[];
 }
 
-/**
- * Computes the effect of a write on one set.
- *
- * @returns the set after the write; null if it is removed
- * @throws ApiError with the upstream's status and code if the write is refused
- */
-export function decideWrite(command: Command, target: Target): Rrset | null {
-  const { current } = target;
-  if (command.kind === 'create') {
-    if (current !== null) {
+export interface WriteKind {
+  /** Of the action in the response; null for the write without an action. */
+  readonly command: string | null;
+  /**
+   * Computes the effect of a write on one set.
+   *
+   * @returns the set after the write; null if it is removed
+   * @throws ApiError with the upstream's status and code if the write is refused
+   */
+  decide(target: Target, body: Body): Rrset | null;
+}
+
+const create: WriteKind = {
+  command: 'create_rrset',
+  decide(target, { ttl = null, labels = {}, records }) {
+    const made = newRrset(target, checkedTtl(ttl), recordsIn(records, at.create), checkedLabels(labels));
+    if (target.current !== null) {
       throw new ApiError(409, 'uniqueness_error', 'RRSet already exists', { fields: [{ name: 'name' }] });
     }
-    return checked(command, target, newRrset(target, command.ttl, command.records, command.labels));
-  }
-  if (current === null) {
-    if (command.kind !== 'add_records') throw notFound('rrset');
-    return checked(command, target, newRrset(target, command.ttl, command.records));
-  }
-  if (command.kind === 'put_labels') return { ...current, labels: command.labels ?? current.labels };
-  const next = change(command, current);
-  return next === null ? null : checked(command, target, next);
+    return checked(target, made, made.records, at.create);
+  },
+};
+
+const remove: WriteKind = {
+  command: 'delete_rrset',
+  decide(target) {
+    present(target);
+    return null;
+  },
+};
+
+const putLabels: WriteKind = {
+  command: null,
+  decide(target, { labels, records }) {
+    if (records !== undefined) throw new ApiError(422, 'invalid_input', "can't update records with this endpoint");
+    const current = present(target);
+    return { ...current, labels: labels === undefined ? current.labels : checkedLabels(labels) };
+  },
+};
+
+const setRecords: WriteKind = {
+  command: 'set_rrset_records',
+  decide(target, body) {
+    const records = recordsIn(body.records, at.action);
+    return checked(target, { ...present(target), records }, records, at.action);
+  },
+};
+
+const addRecords: WriteKind = {
+  command: 'add_rrset_records',
+  decide(target, { ttl = null, records }) {
+    const added = recordsIn(records, at.action);
+    const { current } = target;
+    if (current === null) return checked(target, newRrset(target, checkedTtl(ttl), added), added, at.action);
+    for (const [index, { value }] of added.entries()) {
+      if (hasValue(current.records, value)) throw invalidInput(at.action.value(index), `duplicate value '${value}'`);
+    }
+    if (ttl !== null && ttl !== current.ttl) throw invalidInput('ttl', 'RRSet has differing record TTLs');
+    return checked(target, { ...current, records: [...current.records, ...added] }, added, at.action);
+  },
+};
+
+const removeRecords: WriteKind = {
+  command: 'remove_rrset_records',
+  decide(target, body) {
+    const leaving = recordsIn(body.records, at.action);
+    const current = present(target);
+    for (const [index, { value }] of leaving.entries()) {
+      if (!hasValue(current.records, value)) throw invalidInput(at.action.value(index), `value '${value}' not found`);
+    }
+    const records = current.records.filter(({ value }) => !hasValue(leaving, value));
+    return records.length === 0 ? null : { ...current, records };
+  },
+};
+
+const changeTtl: WriteKind = {
+  command: 'change_rrset_ttl',
+  decide: (target, { ttl = null }) => ({ ...present(target), ttl: checkedTtl(ttl) }),
+};
+
+export const rrsetWrites = { create, remove, putLabels } as const;
+
+/** Actions on a set, by the last segments of their paths. */
+export const rrsetActions: Readonly<Record<string, WriteKind>> = {
+  set_records: setRecords,
+  add_records: addRecords,
+  remove_records: removeRecords,
+  change_ttl: changeTtl,
+};
+
+/** Paths of fields in refusals. They differ between a creation and an action. */
+interface FieldPaths {
+  readonly records: string;
+  value(index: number): string;
 }
 
-type Change = Exclude<Command, { kind: 'create' | 'put_labels' }>;
+const at: Readonly<Record<'create' | 'action', FieldPaths>> = {
+  create: { records: 'rrsets[0].records', value: (index) => `rrsets[0].records[${index}].value` },
+  action: { records: 'records', value: (index) => `records[0].records[${index}].value` },
+};
 
-function change(command: Change, current: Rrset): Rrset | null {
-  switch (command.kind) {
-    case 'delete':
-      return null;
-    case 'set_records':
-      return { ...current, records: command.records.map(toRecord) };
-    case 'add_records':
-      return addRecords(command, current);
-    case 'remove_records':
-      return removeRecords(command.records, current);
-    case 'change_ttl':
-      return { ...current, ttl: command.ttl };
-  }
+const hasValue = (records: readonly DnsRecord[], wanted: string): boolean =>
+  records.some(({ value }) => value === wanted);
+
+function present({ current }: Target): Rrset {
+  if (current === null) throw notFound('rrset');
+  return current;
 }
 
-function addRecords(command: Extract<Command, { kind: 'add_records' }>, current: Rrset): Rrset {
-  const present = new Set(current.records.map((record) => record.value));
-  for (const [index, { value }] of command.records.entries()) {
-    if (present.has(value)) throw invalidInput(valueField(command.kind, index), `duplicate value '${value}'`);
-  }
-  if (command.ttl !== null && command.ttl !== current.ttl) {
-    throw invalidInput('ttl', 'RRSet has differing record TTLs');
-  }
-  return { ...current, records: [...current.records, ...command.records.map(toRecord)] };
+const newRrset = ({ name, type }: Target, ttl: number | null, records: readonly DnsRecord[], labels = {}): Rrset => ({
+  name,
+  type,
+  ttl,
+  labels,
+  protection: { change: false },
+  records,
+});
+
+function checkedTtl(ttl: number | null): number | null {
+  if (ttl === null || (ttl >= 60 && ttl <= 2_147_483_647)) return ttl;
+  throw invalidInput('ttl', 'must be null or an integer between 60 and 2147483647');
 }
 
-function removeRecords(leaving: readonly RecordEdit[], current: Rrset): Rrset | null {
-  const present = new Set(current.records.map((record) => record.value));
-  for (const [index, { value }] of leaving.entries()) {
-    if (!present.has(value)) throw invalidInput(valueField('remove_records', index), `value '${value}' not found`);
-  }
-  const values = new Set(leaving.map((record) => record.value));
-  const records = current.records.filter((record) => !values.has(record.value));
-  return records.length === 0 ? null : { ...current, records };
+function recordsIn(records: readonly { value: string; comment?: string }[], paths: FieldPaths): DnsRecord[] {
+  const values = records.map(({ value }) => value);
+  const twice = values.findIndex((value, index) => values.indexOf(value) !== index);
+  if (twice >= 0) throw invalidInput(paths.value(twice), `duplicate value '${values[twice]}'`);
+  return records.map(({ value, comment }) => ({ value, comment: comment ?? '' }));
 }
 
-function newRrset({ name, type }: Target, ttl: number | null, records: readonly RecordEdit[], labels = {}): Rrset {
-  return { name, type, ttl, labels, protection: { change: false }, records: records.map(toRecord) };
-}
+const nameForm = /^(?:@|(?:\*|[a-z0-9_-]{1,63})(?:\.[a-z0-9_-]{1,63})*)$/;
 
-/** Checks the rules that apply to the result of every write. */
-function checked(command: Command, target: Target, next: Rrset): Rrset {
+/** Checks what applies to the result of every write. @param given the records of the request */
+function checked(target: Target, next: Rrset, given: readonly DnsRecord[], paths: FieldPaths): Rrset {
+  const { type } = next;
   if (target.current === null) checkIdentity(target);
-  if ('records' in command) checkValues(command, next);
+  for (const [index, { value }] of given.entries()) {
+    if (!isRecordValue(type, value)) throw invalidInput(paths.value(index), `invalid value '${value}'`);
+  }
+  if (type === 'CNAME' && next.records.length > 1) throw invalidInput(paths.records, 'CNAME takes exactly one record');
   return next;
 }
 
-function checkIdentity({ zoneName, name, type, typesAtName }: Target): void {
-  const problem = nameProblem(name, zoneName);
-  if (problem !== null) throw invalidInput('rrsets[0].name', problem);
-  if (!isRrsetType(type)) throw invalidInput('rrsets[0].type', `invalid type '${type}'`);
+function checkIdentity({ name, type, typesAtName }: Target): void {
+  if (!nameForm.test(name)) throw invalidInput('rrsets[0].name', `invalid name '${name}'`);
+  if (!rrsetTypes.includes(type)) throw invalidInput('rrsets[0].type', `invalid type '${type}'`);
   const others = typesAtName.filter((other) => other !== type);
   if (type === 'CNAME' ? others.length > 0 : others.includes('CNAME')) {
     throw invalidInput('rrsets[0].name', `CNAME cannot coexist with other types at '${name}'`);
   }
 }
-
-function checkValues(command: Extract<Command, { records: unknown }>, next: Rrset): void {
-  const { type } = next;
-  for (const [index, { value }] of command.records.entries()) {
-    if (command.kind !== 'remove_records' && !isRecordValue(type, value)) {
-      throw invalidInput(valueField(command.kind, index), `invalid value '${value}'`);
-    }
-  }
-  if (type === 'CNAME' && next.records.length > 1) {
-    throw invalidInput(command.kind === 'create' ? 'rrsets[0].records' : 'records', 'CNAME takes exactly one record');
-  }
-}
-
-const toRecord = ({ value, comment }: RecordEdit): DnsRecord => ({ value, comment });

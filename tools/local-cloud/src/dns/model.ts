@@ -1,28 +1,11 @@
+import type { Action, ActionError } from '../hcloud/answers.js';
 import type { Labels } from '../labels.js';
 
 /** Every type that the upstream supports. Some are stored and listed but not served over DNS. */
 export const rrsetTypes = [
-  'A',
-  'AAAA',
-  'CAA',
-  'CNAME',
-  'DS',
-  'HINFO',
-  'HTTPS',
-  'MX',
-  'NS',
-  'PTR',
-  'RP',
-  'SOA',
-  'SRV',
-  'SVCB',
-  'TLSA',
-  'TXT',
-] as const;
-
-export type RrsetType = (typeof rrsetTypes)[number];
-
-export const isRrsetType = (type: string): type is RrsetType => (rrsetTypes as readonly string[]).includes(type);
+  ...['A', 'AAAA', 'CAA', 'CNAME', 'DS', 'HINFO', 'HTTPS', 'MX'],
+  ...['NS', 'PTR', 'RP', 'SOA', 'SRV', 'SVCB', 'TLSA', 'TXT'],
+];
 
 export interface DnsRecord {
   readonly value: string;
@@ -32,6 +15,7 @@ export interface DnsRecord {
 
 /** All records of one name and type. Immutable. */
 export interface Rrset {
+  /** Relative to the zone; `@` is the zone itself. */
   readonly name: string;
   readonly type: string;
   /** Seconds; null uses the zone's TTL. */
@@ -52,22 +36,7 @@ export interface ZoneFacts {
   readonly nameServers: readonly string[];
 }
 
-export interface ActionError {
-  readonly code: string;
-  readonly message: string;
-}
-
-/** The status is not stored: it follows from the clock and `finishesAt`. */
-export interface ActionFacts {
-  readonly id: number;
-  readonly command: string;
-  readonly startedAt: number;
-  readonly finishesAt: number;
-  /** Final error; null for success. */
-  readonly error: ActionError | null;
-}
-
-export interface Action extends ActionFacts {
+export interface ZoneAction extends Action {
   readonly zoneId: number;
 }
 
@@ -86,30 +55,49 @@ export interface Write {
   /** Set if a fault made the action fail. The write then had no effect. */
   readonly actionError: ActionError | null;
 }
-const label = /^[a-z0-9_-]{1,63}$/;
 
-/**
- * Describes what is wrong with the name of a set, relative to its zone. Returns null for a valid name.
- *
- * Only the canonical form is accepted, without normalization: lower case, no final dot, relative to the zone,
- * `@` for the apex, `*` only as the whole first label.
- */
-export function nameProblem(name: string, zoneName: string): string | null {
-  if (name === '@') return null;
-  if (name === '') return 'must not be empty, the apex is @';
-  if (name !== name.toLowerCase()) return 'must be lower case';
-  if (name.endsWith('.')) return 'must be relative to the zone, without a final dot';
-  if (name === zoneName || name.endsWith(`.${zoneName}`)) return 'must not end with the name of the zone';
-  const labels = name.split('.');
-  const rest = labels[0] === '*' ? labels.slice(1) : labels;
-  if (!rest.every((part) => label.test(part))) return `invalid name '${name}'`;
-  if (name.length + 1 + zoneName.length > 253) return 'is too long';
-  return null;
-}
+export const rrsetId = (name: string, type: string): string => `${name}/${type}`;
 
 /** The parent of a relative name: `a.b` -> `b` -> `@` -> null. */
 export function parentName(name: string): string | null {
   if (name === '@') return null;
   const dot = name.indexOf('.');
   return dot < 0 ? '@' : name.slice(dot + 1);
+}
+
+/** The sets of one zone. */
+export class RrsetTable {
+  readonly #byId = new Map<string, Rrset>();
+  #sorted: readonly Rrset[] | null = null;
+
+  get recordCount(): number {
+    return this.sorted().reduce((sum, { records }) => sum + records.length, 0);
+  }
+
+  get(name: string, type: string): Rrset | null {
+    return this.#byId.get(rrsetId(name, type)) ?? null;
+  }
+
+  /** The sets at a name. */
+  at(name: string): Rrset[] {
+    return rrsetTypes.flatMap((type) => this.get(name, type) ?? []);
+  }
+
+  /** Whether the name exists in the sense of RFC 4592: it or a name below it has a set. */
+  exists(name: string): boolean {
+    return name === '@' || this.at(name).length > 0 || this.sorted().some((set) => set.name.endsWith(`.${name}`));
+  }
+
+  /** All sets by id, ascending. */
+  sorted(): readonly Rrset[] {
+    this.#sorted ??= [...this.#byId].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rrset]) => rrset);
+    return this.#sorted;
+  }
+
+  /** Stores the set under its id, or removes it if `next` is null. */
+  replace(id: string, next: Rrset | null): void {
+    if (next === null) this.#byId.delete(id);
+    else this.#byId.set(id, next);
+    this.#sorted = null;
+  }
 }

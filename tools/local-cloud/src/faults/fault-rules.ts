@@ -1,3 +1,5 @@
+import type { Request } from 'express';
+
 export type ApiName = 'hcloud' | 'garden' | 'shoot';
 
 export interface FaultMatch {
@@ -61,7 +63,7 @@ export type HeldRule<R> = R & {
 export class HeldRules<R extends { readonly times?: number | null }> {
   #held: HeldRule<R>[] = [];
 
-  add(rules: readonly R[]): HeldRule<R>[] {
+  add(...rules: readonly R[]): HeldRule<R>[] {
     const added = rules.map((rule) => ({ ...rule, hits: 0, remaining: rule.times === undefined ? 1 : rule.times }));
     this.#held.push(...added);
     return added;
@@ -86,54 +88,17 @@ export class HeldRules<R extends { readonly times?: number | null }> {
   }
 }
 
-export type HeldFault = HeldRule<FaultRule>;
-
-/** Rules for injected request faults. */
-export class FaultRules {
-  readonly #rules = new HeldRules<FaultRule>();
-
-  /** @throws Error if a rule has no effect or an unknown one; no rule is added then */
-  add(rules: readonly FaultRule[]): HeldFault[] {
-    for (const { effect, match } of rules) {
-      const unknown = Object.keys(effect).find((key) => !effectKeys.includes(key));
-      if (unknown !== undefined) throw new Error(`There is no effect ${unknown}, only ${effectKeys.join(', ')}.`);
-      new RegExp(match?.path ?? '');
-    }
-    return this.#rules.add(rules);
-  }
-
-  list = (): HeldFault[] => this.#rules.list();
-  clear = (): void => this.#rules.clear();
-
-  /** Finds the effect on a request, and counts it. @param verb the method, WATCH or APPLY */
-  take(
-    api: ApiName,
-    { method, originalUrl }: { method: string; originalUrl: string },
-    verb: string,
-  ): FaultEffect | null {
-    const fits = ({ match = {}, probability = 1, effect }: FaultRule): boolean => {
-      if (match.api !== undefined && match.api !== api) return false;
-      if (match.method !== undefined && ![method, verb].includes(match.method)) return false;
-      const pattern = new RegExp(match.path ?? '');
-      if (!pattern.test(originalUrl.split('?', 1)[0] ?? '') && !pattern.test(originalUrl)) return false;
-      if (effect.actionError !== undefined && (method === 'GET' || api !== 'hcloud')) return false;
-      return probability === 1 || Math.random() < probability;
-    };
-    return this.#rules.take(fits)?.effect ?? null;
-  }
+/** Whether a rule applies to a request. Draws lots for a rule with a probability. @param verb from `verbOf` */
+export function fitsRequest(
+  { match = {}, probability = 1, effect }: FaultRule,
+  api: ApiName,
+  { method, originalUrl }: Pick<Request, 'method' | 'originalUrl'>,
+  verb: string,
+): boolean {
+  if (match.api !== undefined && match.api !== api) return false;
+  if (match.method !== undefined && ![method, verb].includes(match.method)) return false;
+  const pattern = new RegExp(match.path ?? '');
+  if (!pattern.test(originalUrl.split('?', 1)[0] ?? '') && !pattern.test(originalUrl)) return false;
+  if (effect.actionError !== undefined && (method === 'GET' || api !== 'hcloud')) return false;
+  return probability === 1 || Math.random() < probability;
 }
-
-const effectKeys = [
-  'delayMs',
-  'status',
-  'code',
-  'message',
-  'body',
-  'contentType',
-  'retryAfter',
-  'perform',
-  'reset',
-  'truncate',
-  'hang',
-  'actionError',
-];

@@ -1,64 +1,58 @@
 import { createHash } from 'node:crypto';
-import { type Clock, DueQueue } from '../clock.js';
 import { type CredentialsBinding, configMaps, namespaces, type Project } from './kinds/core-kinds.js';
 import { equalJson, type KubeObject } from './kube/object.js';
 import type { GardenSettings } from './settings.js';
-import type { ShootAuthorities } from './shoot-api/shoot-authorities.js';
-import { type Held, keyOf, type ObjectStore, objectOf, placeOf } from './store.js';
+import type { ShootAuthorities } from './shoot-api/authorities.js';
+import { type Held, type ObjectStore, objectOf } from './store.js';
 import type { Writes } from './writes.js';
 
 export interface ControllerDeps {
   readonly store: ObjectStore;
   readonly writes: Writes;
   readonly authorities: ShootAuthorities;
-  readonly clock: Clock;
   readonly settings: () => GardenSettings;
 }
 
 type Place = Pick<Held, 'namespace' | 'name'>;
 
-const asManager = { fieldManager: 'gardener-controller-manager' } as const;
+const MANAGER = 'gardener-controller-manager';
 
 /** Does what Gardener does around Shoots: for Projects, credentials and certificate authorities. */
 export function startControllers(deps: ControllerDeps): { close(): void } {
   const { store } = deps;
-  const bindings = forEachOf(deps, 'credentialsbindings', (place) => lookAtBinding(deps, place));
-  const running = [
-    forEachOf(deps, 'projects', (place) => lookAtProject(deps, place)),
-    bindings,
-    forEachOf(deps, 'shoots', (place) => void publishAuthority(deps, place)),
+  const ends = [
+    forEachOf(store, 'projects', (place) => lookAtProject(deps, place)),
+    forEachOf(store, 'credentialsbindings', (place) => lookAtBinding(store, place)),
+    forEachOf(store, 'shoots', (place) => void publishAuthority(deps, place)),
+    store.subscribe('shoots', ({ type, held }) => {
+      if (type !== 'DELETED') return;
+      store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
+      // A deleted binding may be waiting for this Shoot.
+      lookAtBinding(store, { namespace: held.namespace, name: bindingOf(held) ?? '' });
+    }),
   ];
-  const unsubscribe = store.subscribe('shoots', ({ type, held }) => {
-    if (type !== 'DELETED') return;
-    store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
-    // A deleted binding may be waiting for this Shoot.
-    bindings.consider({ namespace: held.namespace, name: bindingOf(held) ?? '' });
-  });
   return {
     close() {
-      unsubscribe();
-      for (const controller of running) controller.close();
+      for (const end of ends) end();
     },
   };
 }
 
-/** Calls back for each object of a resource that is there or changes, shortly afterwards. */
-function forEachOf({ store, clock, settings }: ControllerDeps, resource: string, look: (place: Place) => void) {
-  const queue = new DueQueue(clock, (key) => look(placeOf(key)));
-  const consider = ({ namespace, name }: Place): void => {
-    const key = keyOf(namespace, name);
-    if (!queue.has(key)) queue.add(key, settings().reconcileMs / 20);
+/** Calls back for each object of a resource that is there or changes, after the write is answered. @returns a function that ends it */
+function forEachOf(store: ObjectStore, resource: string, look: (place: Place) => void): () => void {
+  let isClosed = false;
+  const consider = (held: Held): void => {
+    setImmediate(() => {
+      if (!isClosed) look(held);
+    });
   };
   for (const held of store.list(resource)) consider(held);
   const unsubscribe = store.subscribe(resource, ({ type, held }) => {
     if (type !== 'DELETED') consider(held);
   });
-  return {
-    consider,
-    close() {
-      unsubscribe();
-      queue.close();
-    },
+  return () => {
+    isClosed = true;
+    unsubscribe();
   };
 }
 
@@ -67,32 +61,29 @@ function lookAtProject({ store, writes }: ControllerDeps, { name }: Place): void
   const held = store.get('projects', '', name);
   if (held === null) return;
   const project = objectOf<Project>(held);
-  const namespace = project.spec.namespace ?? `garden-${name}-${shortHash(held.uid)}`;
+  const shortHash = createHash('sha256').update(held.uid).digest('hex').slice(0, 5);
+  const namespace = project.spec.namespace ?? `garden-${name}-${shortHash}`;
   if (store.get('namespaces', '', namespace) === null) {
     const labels = { 'gardener.cloud/role': 'project', 'project.gardener.cloud/name': name };
     const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } };
-    writes.create(namespaces, '', object, asManager);
+    writes.create(namespaces, '', object, MANAGER);
   }
   const next = { ...project, spec: { ...project.spec, namespace }, status: { phase: 'Ready' } };
   if (!equalJson(next, project)) store.put('projects', next);
 }
 
-const shortHash = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 5);
-
 const FINALIZER = 'gardener.cloud/gardener';
 
 /** Keeps a binding and its Secret while a Shoot uses them. A Secret belongs to one binding. */
-function lookAtBinding({ store }: ControllerDeps, place: Place): void {
+function lookAtBinding(store: ObjectStore, place: Place): void {
   const held = store.get('credentialsbindings', place.namespace, place.name);
   if (held === null) return;
   const binding = objectOf<CredentialsBinding>(held);
   const { namespace = '', name = '' } = binding.credentialsRef;
   const heldSecret = store.get('secrets', namespace, name);
-  const isUsed = store
-    .list('shoots')
-    .some((shoot) => shoot.namespace === place.namespace && bindingOf(shoot) === place.name);
   const isLeaving = binding.metadata.deletionTimestamp !== undefined;
-  if (isLeaving && isUsed) return;
+  const uses = (shoot: Held): boolean => shoot.namespace === place.namespace && bindingOf(shoot) === place.name;
+  if (isLeaving && store.list('shoots').some(uses)) return;
   if (heldSecret !== null) setFinalizer(store, 'secrets', objectOf(heldSecret), !isLeaving);
   setFinalizer(store, 'credentialsbindings', binding, !isLeaving);
 }
@@ -111,11 +102,10 @@ function setFinalizer(store: ObjectStore, resource: string, object: KubeObject, 
 const authorityNameOf = ({ name }: Place): string => `${name}.ca-cluster`;
 
 /** Shows the certificate authority of a Shoot in its Project, once. Manual changes stay. */
-async function publishAuthority(deps: ControllerDeps, { namespace, name }: Place): Promise<void> {
-  const { store, writes, authorities, settings } = deps;
+async function publishAuthority({ store, writes, authorities, settings }: ControllerDeps, place: Place): Promise<void> {
   const missing = (): Held | null => {
-    const isThere = store.get(configMaps.plural, namespace, authorityNameOf({ namespace, name })) !== null;
-    return isThere || settings().authorityIn === 'nowhere' ? null : store.get('shoots', namespace, name);
+    const isThere = store.get(configMaps.plural, place.namespace, authorityNameOf(place)) !== null;
+    return isThere || settings().authorityIn === 'nowhere' ? null : store.get('shoots', place.namespace, place.name);
   };
   const held = missing();
   if (held === null) return;
@@ -127,5 +117,5 @@ async function publishAuthority(deps: ControllerDeps, { namespace, name }: Place
     metadata: { name: authorityNameOf(held), labels: { 'gardener.cloud/role': 'ca-cluster' } },
     data: { 'ca.crt': certificate },
   };
-  writes.create(configMaps, namespace, object, asManager);
+  writes.create(configMaps, place.namespace, object, MANAGER);
 }

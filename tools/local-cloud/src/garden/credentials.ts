@@ -3,8 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { issueServerCertificate, type KeyPair, makeAuthority } from '@corral/testing/certificates';
 import { stringify } from 'yaml';
+import { type AccountName, accountNames } from '../garden-accounts.js';
 import { LOOPBACK } from '../listen.js';
-import { type AccountName, accountNames } from './accounts.js';
 
 export interface KubeconfigCluster {
   readonly name: string;

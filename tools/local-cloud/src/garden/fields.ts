@@ -1,5 +1,5 @@
+import { StatusError } from './kube/errors.js';
 import { equalJson, type Fields, isFields, type KubeObject, type ManagedFieldsEntry } from './kube/object.js';
-import { StatusError } from './kube/status-error.js';
 
 /** Who writes, and when. */
 export interface Manager {
@@ -22,20 +22,17 @@ const unowned =
 
 /** The one list of an object whose items are owned by name. */
 const KEYED = 'f:spec\nf:provider\nf:workers';
-const FINALIZERS = 'f:metadata\nf:finalizers';
 
-const itemStep = (at: string, item: unknown): string | null => {
-  if (at === KEYED && isFields(item)) return `k:${JSON.stringify({ name: item.name })}`;
-  return at === FINALIZERS ? `v:${JSON.stringify(item)}` : null;
-};
+const itemStep = (item: unknown): string => `k:${JSON.stringify({ name: isFields(item) ? item.name : undefined })}`;
+const below = (at: string, step: string): string => (at === '' ? step : `${at}\n${step}`);
 
 function pathsOf(value: unknown, at = '', paths = new Map<string, unknown>()): Map<string, unknown> {
-  const below = (step: string): string => (at === '' ? step : `${at}\n${step}`);
   if (isFields(value) && Object.keys(value).length > 0) {
-    for (const [name, item] of Object.entries(value)) if (item !== undefined) pathsOf(item, below(`f:${name}`), paths);
-  } else if (Array.isArray(value) && (at === KEYED || at === FINALIZERS)) {
+    for (const [name, item] of Object.entries(value))
+      if (item !== undefined) pathsOf(item, below(at, `f:${name}`), paths);
+  } else if (Array.isArray(value) && at === KEYED) {
     for (const item of value) {
-      const path = below(itemStep(at, item) ?? '');
+      const path = below(at, itemStep(item));
       paths.set(path, null);
       if (isFields(item)) pathsOf(item, path, paths);
     }
@@ -125,28 +122,27 @@ function merge(live: unknown, declared: unknown, at: string): unknown {
   if (isFields(live) && isFields(declared)) {
     const merged: Fields = { ...live };
     for (const [name, value] of Object.entries(declared)) {
-      merged[name] = merge(live[name], value, at === '' ? `f:${name}` : `${at}\nf:${name}`);
+      merged[name] = merge(live[name], value, below(at, `f:${name}`));
     }
     return merged;
   }
-  const isKeyed = Array.isArray(live) && Array.isArray(declared) && (at === KEYED || at === FINALIZERS);
-  return isKeyed ? mergeItems(live, declared, at) : declared;
+  return Array.isArray(live) && Array.isArray(declared) && at === KEYED ? mergeItems(live, declared) : declared;
 }
 
 /** Declared items keep their order. Other items stay before the item that they preceded. */
-function mergeItems(live: readonly unknown[], declared: readonly unknown[], at: string): unknown[] {
-  const wanted = new Set(declared.map((item) => itemStep(at, item)));
-  const known = new Map(live.map((item) => [itemStep(at, item), item]));
+function mergeItems(live: readonly unknown[], declared: readonly unknown[]): unknown[] {
+  const wanted = new Set(declared.map((item) => itemStep(item)));
+  const known = new Map(live.map((item) => [itemStep(item), item]));
   const rest = [...live];
   const takeOthers = (): unknown[] => {
-    const end = rest.findIndex((item) => wanted.has(itemStep(at, item)));
+    const end = rest.findIndex((item) => wanted.has(itemStep(item)));
     return rest.splice(0, end < 0 ? rest.length : end);
   };
   const merged = declared.flatMap((item) => {
     const before = takeOthers();
-    const step = itemStep(at, item);
+    const step = itemStep(item);
     if (known.has(step)) rest.shift();
-    return [...before, merge(known.get(step), item, `${at}\n${step}`)];
+    return [...before, merge(known.get(step), item, below(KEYED, step))];
   });
   return [...merged, ...takeOthers()];
 }
@@ -154,13 +150,13 @@ function mergeItems(live: readonly unknown[], declared: readonly unknown[], at: 
 /** The value without these fields, and without the objects that they leave empty, unless those are declared. */
 function withoutPaths(value: unknown, gone: Owned, declared: Owned, at = ''): unknown {
   if (Array.isArray(value)) {
-    if (at !== KEYED && at !== FINALIZERS) return value;
-    const kept = value.filter((item) => !gone.has(`${at}\n${itemStep(at, item)}`));
-    return kept.map((item) => withoutPaths(item, gone, declared, `${at}\n${itemStep(at, item)}`));
+    if (at !== KEYED) return value;
+    const kept = value.filter((item) => !gone.has(below(at, itemStep(item))));
+    return kept.map((item) => withoutPaths(item, gone, declared, below(at, itemStep(item))));
   }
   if (!isFields(value)) return value;
   const kept = Object.entries(value).flatMap(([name, item]): [string, unknown][] => {
-    const path = at === '' ? `f:${name}` : `${at}\nf:${name}`;
+    const path = below(at, `f:${name}`);
     const left = withoutPaths(item, gone, declared, path);
     const isEmptied = isFields(left) && Object.keys(left).length === 0 && !equalJson(left, item);
     // What was empty when it was declared may hold fields by now.
@@ -185,10 +181,10 @@ function toFieldsV1(owned: Owned): Fields {
 }
 
 function fromFieldsV1(fields: Fields, at = '', owned: Owned = new Set()): Owned {
-  for (const [step, below] of Object.entries(fields)) {
-    const path = at === '' ? step : `${at}\n${step}`;
+  for (const [step, members] of Object.entries(fields)) {
+    const path = below(at, step);
     if (step === '.') owned.add(at);
-    else if (isFields(below) && Object.keys(below).length > 0) fromFieldsV1(below, path, owned);
+    else if (isFields(members) && Object.keys(members).length > 0) fromFieldsV1(members, path, owned);
     else owned.add(path);
   }
   return owned;
@@ -199,14 +195,9 @@ const shownPath = (path: string): string =>
   path
     .split('\n')
     .map((step) =>
-      step.startsWith('f:') ? `.${step.slice(2)}` : step.startsWith('v:') ? `[=${step.slice(2)}]` : shownKey(step),
+      step.startsWith('f:') ? `.${step.slice(2)}` : `[name=${JSON.stringify(JSON.parse(step.slice(2)).name)}]`,
     )
     .join('');
-
-const shownKey = (step: string): string => {
-  const [[key, value] = []] = Object.entries(JSON.parse(step.slice(2)) as Fields);
-  return `[${key}=${JSON.stringify(value)}]`;
-};
 
 function applyConflict(conflicts: readonly { share: Share; field: string }[]): StatusError {
   const causes = conflicts.map(({ share: { manager, operation, apiVersion, time }, field }) => {

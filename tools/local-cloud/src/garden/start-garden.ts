@@ -2,26 +2,24 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { type Clock, timestamp } from '../clock.js';
-import type { ShootsOfMachines } from '../compute/machines.js';
-import type { CallCounts } from '../faults/call-counts.js';
-import type { FaultRules } from '../faults/fault-rules.js';
+import type { Calls } from '../faults/calls.js';
+import { type AccountName, accountNames, Rights } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
 import { LOOPBACK, listen } from '../listen.js';
 import type { ProjectTokens } from '../project-tokens.js';
-import { type AccountName, accountNames, accounts, Rights } from './accounts.js';
 import { Clusters } from './cluster/clusters.js';
 import { joiningMachines } from './cluster/joining-machines.js';
 import { startControllers } from './controllers.js';
 import { issueGardenServer, openCredentials, renderKubeconfig } from './credentials.js';
 import { buildGardenApi } from './http/garden-api.js';
-import { Watches } from './http/watches.js';
+import { Watches } from './http/reads.js';
 import { cloudProfiles, namespaces } from './kinds/core-kinds.js';
 import { hcloudProfile } from './kinds/hcloud-profile.js';
 import type { Kind } from './kinds/kind.js';
 import type { KubeObject } from './kube/object.js';
 import { defaultSettings, type GardenSettings, withSettings } from './settings.js';
-import { ShootAuthorities } from './shoot-api/shoot-authorities.js';
-import { startShootApi } from './shoot-api/start-shoot-api.js';
+import { ShootAuthorities } from './shoot-api/authorities.js';
+import { startShootApi } from './shoot-api/shoot-api.js';
 import { Gardenlet } from './shoots/gardenlet.js';
 import { providerNodesOf, tokenFaultOf } from './shoots/provider.js';
 import { ObjectStore, objectOf } from './store.js';
@@ -35,22 +33,15 @@ interface GardenOptions {
   readonly dataDir: string | undefined;
   readonly settings: Partial<GardenSettings>;
   readonly clock: Clock;
-  readonly faults: FaultRules;
-  readonly calls: CallCounts;
+  readonly calls: Calls;
   readonly projectTokens: ProjectTokens;
 }
 
 export type Garden = Awaited<ReturnType<typeof startGarden>>;
 
-const kubeconfigFiles: Readonly<Record<AccountName, string>> = {
-  'technical-user': 'garden.kubeconfig',
-  'cluster-api': 'garden-cluster-api.kubeconfig',
-  reconciler: 'garden-reconciler.kubeconfig',
-};
-
 /** Starts the garden cluster, its controllers, and the API servers of its Shoots. */
 export async function startGarden(options: GardenOptions) {
-  const { clock, faults, calls, dataDir, projectTokens } = options;
+  const { clock, calls, dataDir, projectTokens } = options;
   const { authority, tokens } = await openCredentials(dataDir);
   const server = await issueGardenServer(authority);
   const journal = openJournal(dataDir, 'garden.jsonl');
@@ -62,60 +53,36 @@ export async function startGarden(options: GardenOptions) {
   const close = async (): Promise<void> => {
     for (const part of running.splice(0)) await part.close();
   };
-  let settings = withSettings(defaultSettings, options.settings);
-  const readSettings = (): GardenSettings => settings;
+  let current = withSettings(defaultSettings, options.settings);
+  const settings = (): GardenSettings => current;
   const rights = new Rights();
   try {
     const store = new ObjectStore(journal);
     const lives = followLives(store, clock);
-    const writes = new Writes(store, clock, readSettings);
+    const writes = new Writes(store, clock, settings);
     furnish(store, writes);
     const authorities = new ShootAuthorities(store);
     const clusters = new Clusters(store, clock);
-    const shootApiDeps = { store, authorities, clusters, clock, faults, calls };
-    const { addresses } = run(await startShootApi(shootApiDeps, options.shootPort, server));
-    const gardenlet = run(
-      new Gardenlet({
-        store,
-        clock,
-        clusters,
-        addresses,
-        speed: readSettings,
-        tokenFaultOf: (shoot) => tokenFaultOf(store, shoot, (token) => projectTokens.stateOf(token)),
-      }),
+    const { addresses } = run(
+      await startShootApi({ store, authorities, clusters, clock, calls }, options.shootPort, server),
     );
-    run(startControllers({ store, writes, authorities, clock, settings: readSettings }));
+    const tokenFault = (shoot: Parameters<typeof tokenFaultOf>[1]) =>
+      tokenFaultOf(store, shoot, (token) => projectTokens.stateOf(token));
+    const gardenlet = run(
+      new Gardenlet({ store, clock, clusters, addresses, speed: settings, tokenFaultOf: tokenFault }),
+    );
+    run(startControllers({ store, writes, authorities, settings }));
     const watches = new Watches(store);
     run({ close: () => watches.dropAll() });
-    const users = new Map(
-      accountNames.map((account) => [tokens[account], { name: accounts[account].userName, account }]),
-    );
-    const api = buildGardenApi({
-      store,
-      writes,
-      watches,
-      clock,
-      faults,
-      calls,
-      users,
-      rights,
-      authorities,
-      settings: readSettings,
-    });
+    const accounts = new Map(accountNames.map((account) => [tokens[account], account]));
+    const api = buildGardenApi({ store, writes, watches, clock, calls, accounts, rights, authorities, settings });
     const { port } = run(await listen(createServer({ cert: server.certificate, key: server.key }, api), options.port));
-    const url = `https://${LOOPBACK}:${port}`;
-    const cluster = { name: 'garden', server: url, authority: authority.certificate };
+    const cluster = { name: 'garden', server: `https://${LOOPBACK}:${port}`, authority: authority.certificate };
     const kubeconfigs = Object.fromEntries(
       accountNames.map((account) => [account, renderKubeconfig(account, { token: tokens[account] }, [cluster])]),
     ) as Record<AccountName, string>;
-    if (dataDir !== undefined) {
-      for (const account of accountNames) {
-        writeFileSync(join(dataDir, kubeconfigFiles[account]), kubeconfigs[account], { mode: 0o600 });
-      }
-    }
-    const machines: ShootsOfMachines = joiningMachines(store, clusters, clock);
+    if (dataDir !== undefined) writeKubeconfigs(dataDir, kubeconfigs);
     return {
-      url,
       kubeconfigs,
       store,
       writes,
@@ -123,12 +90,12 @@ export async function startGarden(options: GardenOptions) {
       gardenlet,
       watches,
       clusters,
-      machines,
+      machines: joiningMachines(store, clusters, clock),
       lives,
-      settings: readSettings,
+      settings,
       changeSettings(change: Partial<GardenSettings>): GardenSettings {
-        settings = withSettings(settings, change);
-        return settings;
+        current = withSettings(current, change);
+        return current;
       },
       /** The nodes of Shoots, as servers of a cloud project. */
       nodesIn: (project: string) => providerNodesOf(store, project, (token) => projectTokens.projectOf(token)),
@@ -140,15 +107,26 @@ export async function startGarden(options: GardenOptions) {
   }
 }
 
+/** `garden.kubeconfig` is for people, the others are for the services. */
+function writeKubeconfigs(dataDir: string, kubeconfigs: Readonly<Record<AccountName, string>>): void {
+  for (const account of accountNames) {
+    const file = account === 'technical-user' ? 'garden.kubeconfig' : `garden-${account}.kubeconfig`;
+    writeFileSync(join(dataDir, file), kubeconfigs[account], { mode: 0o600 });
+  }
+}
+
 /** Creates what every garden has. */
 function furnish(store: ObjectStore, writes: Writes): void {
-  const create = (kind: Kind, object: KubeObject): void => {
+  const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  const all: [Kind, KubeObject][] = [
+    [namespaces, namespace('default')],
+    [namespaces, namespace('garden')],
+    [cloudProfiles as Kind, hcloudProfile],
+  ];
+  for (const [kind, object] of all) {
     const isThere = store.get(kind.plural, '', object.metadata.name ?? '') !== null;
-    if (!isThere) writes.create(kind, '', object, { fieldManager: 'garden-operator' });
-  };
-  for (const name of ['default', 'garden'])
-    create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  create(cloudProfiles as Kind, hcloudProfile);
+    if (!isThere) writes.create(kind, '', object, 'garden-operator');
+  }
 }
 
 /** The life of one Shoot. Later Shoots of the same name have their own. */

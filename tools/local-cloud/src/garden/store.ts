@@ -1,8 +1,8 @@
 import type { Journal } from '../journal.js';
 import type { Labels } from '../labels.js';
+import { StatusError } from './kube/errors.js';
 import type { KubeObject } from './kube/object.js';
-import { StatusError } from './kube/status-error.js';
-import type { Simulation } from './shoots/simulation.js';
+import type { Simulation } from './shoots/shoot.js';
 
 /** One state of an object. Immutable: objects are parsed from the text. */
 export interface Held {

@@ -1,9 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../clock.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
-import { apiVersionOf, type Kind, type WriteContext } from './kinds/kind.js';
-import { equalJson, fieldAt, isFields, type KubeObject, withoutNulls } from './kube/object.js';
-import { jsonPatch, mergePatch } from './kube/patches.js';
+import { apiVersionOf, type Kind, unknownField, type WriteContext } from './kinds/kind.js';
 import {
   alreadyExists,
   badRequest,
@@ -12,19 +10,14 @@ import {
   forbidden,
   internalError,
   invalidObject,
-  modifiedMeanwhile,
   notFound,
+  otherUid,
   StatusError,
-} from './kube/status-error.js';
-import { unknownField } from './kube/unknown-field.js';
+} from './kube/errors.js';
+import { equalJson, fieldAt, isFields, type KubeObject, withoutNulls } from './kube/object.js';
+import { jsonPatch, mergePatch } from './kube/patches.js';
 import type { AdmissionRule, GardenSettings } from './settings.js';
 import { type ObjectStore, objectOf } from './store.js';
-
-export interface WriteOptions {
-  readonly fieldManager: string;
-  /** Admits and answers the write, but does not store it. Default false. */
-  readonly dryRun?: boolean;
-}
 
 export type Patch =
   | { readonly type: 'merge' | 'json'; readonly body: unknown }
@@ -50,25 +43,25 @@ export class Writes {
     return objectOf<T>(held);
   }
 
-  create(kind: Kind, namespace: string, body: KubeObject, options: WriteOptions): Written {
+  create(kind: Kind, namespace: string, body: KubeObject, fieldManager: string): Written {
     const { name = '' } = body.metadata;
     if (name === '')
       throw invalidObject(kind, '', [{ field: 'metadata.name', message: 'Required value: name is required' }]);
     const object = withoutNulls({ ...body, metadata: { ...body.metadata, ...(kind.namespaced ? { namespace } : {}) } });
-    object.metadata.managedFields = ownersAfterUpdate(null, object, this.#manager(options));
-    return this.#store(kind, object, null, options);
+    object.metadata.managedFields = ownersAfterUpdate(null, object, this.#manager(fieldManager));
+    return this.#store(kind, object, null);
   }
 
-  patch(kind: Kind, namespace: string, name: string, patch: Patch, options: WriteOptions): Written {
-    if (patch.type === 'apply') return this.#apply(kind, namespace, name, patch, options);
+  patch(kind: Kind, namespace: string, name: string, patch: Patch, fieldManager: string): Written {
+    if (patch.type === 'apply') return this.#apply(kind, namespace, name, patch, fieldManager);
     const old = this.get(kind, namespace, name);
     const patched = patch.type === 'json' ? jsonPatch(old, patch.body) : mergePatch(old, patch.body);
     if (!isFields(patched) || !isFields(patched.metadata))
       throw badRequest('the patched object is no object with metadata');
     const object = withoutNulls(patched as KubeObject);
     checkPreconditions(kind, object, old);
-    object.metadata.managedFields = ownersAfterUpdate(old, object, this.#manager(options));
-    return this.#store(kind, object, old, options);
+    object.metadata.managedFields = ownersAfterUpdate(old, object, this.#manager(fieldManager));
+    return this.#store(kind, object, old);
   }
 
   /** @returns the object if it waits for finalizers; null if it is deleted */
@@ -89,13 +82,7 @@ export class Writes {
     return leaving;
   }
 
-  #apply(
-    kind: Kind,
-    namespace: string,
-    name: string,
-    patch: Patch & { type: 'apply' },
-    options: WriteOptions,
-  ): Written {
+  #apply(kind: Kind, namespace: string, name: string, patch: Patch & { type: 'apply' }, fieldManager: string): Written {
     const held = this.store.get(kind.plural, namespace, name);
     const old = held && objectOf(held);
     const declared = this.#readDeclared(kind, patch.body, namespace, name);
@@ -104,7 +91,7 @@ export class Writes {
       const why = `uid mismatch: the provided object specified uid ${declared.metadata.uid}, and no existing object was found`;
       throw conflict(kind, name, why);
     }
-    return this.#store(kind, applied(old, declared, this.#manager(options), patch.force), old, options);
+    return this.#store(kind, applied(old, declared, this.#manager(fieldManager), patch.force), old);
   }
 
   /** @throws StatusError 400; 500 for a field that the garden does not know, as a real one answers */
@@ -126,7 +113,7 @@ export class Writes {
     return { ...object, metadata: { ...object.metadata, name, ...(kind.namespaced ? { namespace } : {}) } };
   }
 
-  #store(kind: Kind, object: KubeObject, old: KubeObject | null, options: WriteOptions): Written {
+  #store(kind: Kind, object: KubeObject, old: KubeObject | null): Written {
     const { namespace = '', name = '' } = object.metadata;
     if (old === null && kind.namespaced && this.store.get('namespaces', '', namespace) === null) {
       throw notFound({ group: '', plural: 'namespaces', kind: 'Namespace' }, namespace);
@@ -140,15 +127,10 @@ export class Writes {
     if (old === null) this.#checkQuota(kind, namespace, name);
     if (old === null && this.store.get(kind.plural, namespace, name) !== null) throw alreadyExists(kind, name);
     if (old !== null && equalJson(timeless(object), timeless(old))) return { object: old, created: false };
-    if (options.dryRun !== true) this.#commit(kind, object);
-    return { object, created: old === null };
-  }
-
-  /** Stores the object, or deletes it if it was marked for deletion and has no finalizers left. */
-  #commit(kind: Kind, object: KubeObject): void {
-    const { deletionTimestamp, finalizers = [], namespace = '', name = '' } = object.metadata;
     this.store.put(kind.plural, object);
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) this.store.remove(kind.plural, namespace, name);
+    return { object, created: old === null };
   }
 
   /** The quota comes last, so that refused objects do not count. @throws StatusError 403 */
@@ -185,7 +167,7 @@ export class Writes {
     };
   }
 
-  #manager = ({ fieldManager }: WriteOptions): Manager => ({ name: fieldManager, at: timestamp(this.clock.now()) });
+  #manager = (name: string): Manager => ({ name, at: timestamp(this.clock.now()) });
 }
 
 /** Compares version and uid in a patch with those of the object. @throws StatusError 409, 422 */
@@ -195,12 +177,10 @@ function checkPreconditions(kind: Kind, { metadata: { uid, resourceVersion } }: 
     const message = `Invalid value: ${JSON.stringify(uid)}: field is immutable`;
     throw invalidObject(kind, name, [{ field: 'metadata.uid', message }]);
   }
-  if (resourceVersion !== undefined && resourceVersion !== old.metadata.resourceVersion)
-    throw modifiedMeanwhile(kind, name);
+  if (resourceVersion === undefined || resourceVersion === old.metadata.resourceVersion) return;
+  const why = 'the object has been modified; please apply your changes to the latest version and try again';
+  throw conflict(kind, name, why);
 }
-
-export const otherUid = (kind: Parameters<typeof conflict>[0], name: string, uid: unknown, own?: string): StatusError =>
-  conflict(kind, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${own}`);
 
 /** Overwrites the fields that only the server sets. */
 function keepServerFields({ metadata }: KubeObject, old: KubeObject | null, now: string): void {

@@ -1,4 +1,3 @@
-import { Router } from 'express';
 import { hcloudProfile } from '../garden/kinds/hcloud-profile.js';
 
 const CURRENCY = 'EUR';
@@ -27,14 +26,8 @@ const primaryIpv4Price = [0.0008, 0.5] as const;
 /** Price of a server by location, in percent of the prices above. */
 const percentAt: Readonly<Record<string, number>> = { fsn1: 100, nbg1: 100, hel1: 100, ash: 120, hil: 120, sin: 150 };
 
-/** Mounted at `/v1/pricing`: prices of servers and of their public addresses only. */
-export function pricingRoutes(): Router {
-  const router = Router();
-  router.get('/', (_req, res) => void res.json({ pricing: pricingBody() }));
-  return router;
-}
-
-function pricingBody() {
+/** Prices of servers and of their public addresses only. */
+export function pricingBody() {
   const everywhere = Object.keys(percentAt);
   return {
     currency: CURRENCY,

@@ -1,10 +1,9 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding, unlessInstalled, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { parseAllDocuments } from 'yaml';
-import { accounts, type FaultEffect } from '../../src/index.js';
+import type { FaultEffect } from '../../src/index.js';
 import { startTestCloud } from '../start-test-cloud.js';
 import { aShoot, aWorker } from './a-shoot.js';
 import { gardenClient } from './garden-client.js';
@@ -62,36 +61,9 @@ describe('an apply', () => {
 
     expect((await garden.apply(aShoot({ name: 'again' }))).body.metadata).toEqual(first.body.metadata);
   });
-
-  it('as a dry run is judged and answered, and not stored', async () => {
-    const { status } = await garden.apply(aShoot({ name: 'tried' }), { dryRun: true });
-
-    expect([status, (await garden.call('GET', `${SHOOTS}/tried`)).status]).toEqual([201, 404]);
-  });
 });
 
 describe('a service account', () => {
-  const manifests = new URL('../../../../infra/garden/', import.meta.url);
-
-  it.each(['cluster-api', 'reconciler'] as const)('has the rights that its manifest grants: %s', (account) => {
-    const text = readFileSync(new URL(`${account}.yaml`, manifests), 'utf8');
-    const [serviceAccount, role, binding] = parseAllDocuments(text).map((document) => document.toJS());
-
-    expect(role).toMatchObject({ kind: 'ClusterRole', rules: accounts[account].rules });
-    const { name, namespace } = serviceAccount.metadata;
-    expect(`system:serviceaccount:${namespace}:${name}`).toBe(accounts[account].userName);
-    expect(binding).toMatchObject({
-      roleRef: { kind: 'ClusterRole', name: role.metadata.name },
-      subjects: [{ kind: 'ServiceAccount', name, namespace }],
-    });
-  });
-
-  it('is one of those that the manifests create', () => {
-    const files = readdirSync(manifests).filter((file) => file.endsWith('.yaml'));
-
-    expect(files.sort()).toEqual(['cluster-api.yaml', 'reconciler.yaml']);
-  });
-
   it('needs the right to create for an apply that creates something', async () => {
     const reconciler = gardenClient(garden.cloud.gardenKubeconfigs.reconciler);
     const apply = () =>

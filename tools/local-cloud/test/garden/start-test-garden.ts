@@ -10,7 +10,7 @@ type AnyObject = any;
 export interface TestGarden extends GardenClient {
   readonly cloud: TestCloud;
   /** Server-side apply of any object, by its kind and name. */
-  apply(object: AnyObject, options?: { manager?: string; force?: boolean; dryRun?: boolean }): Promise<GardenAnswer>;
+  apply(object: AnyObject, options?: { manager?: string; force?: boolean }): Promise<GardenAnswer>;
   create(shoot: AnyObject): Promise<GardenAnswer>;
   readShoot(name: string): Promise<AnyObject>;
   /** Merge patch of a Shoot. */
@@ -42,9 +42,9 @@ export async function startTestGarden(
 ): Promise<TestGarden> {
   const cloud = await startTestCloud({ garden: { ...fast, ...garden }, ...options });
   const client = gardenClient(cloud.gardenKubeconfig);
-  const apply: TestGarden['apply'] = (object, { manager = 'test', force = false, dryRun = false } = {}) => {
+  const apply: TestGarden['apply'] = (object, { manager = 'test', force = false } = {}) => {
     const { name, namespace = '' } = object.metadata;
-    const query = `fieldManager=${manager}&force=${force}${dryRun ? '&dryRun=All' : ''}`;
+    const query = `fieldManager=${manager}&force=${force}`;
     const path = `${collections[object.kind]?.(namespace)}/${name}?${query}`;
     return client.call('PATCH', path, object, 'application/apply-patch+yaml');
   };

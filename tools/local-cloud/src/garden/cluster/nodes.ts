@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../kube/object.js';
 import { mergePatch } from '../kube/patches.js';
+import type { Simulation } from '../shoots/shoot.js';
 import { findWorker, type ShootSpec } from '../shoots/shoot.js';
-import type { Simulation } from '../shoots/simulation.js';
 import { emptyContents, type JoinedNode } from './contents.js';
 import { configChecksumOf } from './secrets.js';
 

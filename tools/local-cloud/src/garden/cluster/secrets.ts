@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { Secret } from '../kinds/core-kinds.js';
+import type { Simulation } from '../shoots/shoot.js';
 import { type Shoot, type ShootSpec, type Worker, workersOf } from '../shoots/shoot.js';
-import type { Simulation } from '../shoots/simulation.js';
 
 export const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 

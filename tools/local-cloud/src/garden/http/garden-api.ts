@@ -1,34 +1,36 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import type { Clock } from '../../clock.js';
-import { type CallCounts, countCalls } from '../../faults/call-counts.js';
-import { injectFaults } from '../../faults/fault-middleware.js';
-import type { FaultRules } from '../../faults/fault-rules.js';
-import type { AccountName, Rights } from '../accounts.js';
+import { type Calls, injectFaults } from '../../faults/calls.js';
+import type { AccountName, Rights } from '../../garden-accounts.js';
+import { sendJson, sendText } from '../../http/route-table.js';
 import { allKinds } from '../kinds/all-kinds.js';
-import { allVerbs, apiVersionOf, type Kind } from '../kinds/kind.js';
-import { fieldAt } from '../kube/object.js';
+import { apiVersionOf, type Kind } from '../kinds/kind.js';
 import {
-  badRequest,
   methodNotAllowed,
   refusedByRbac,
   refusedPath,
+  renderFault,
   type StatusError,
   unauthorized,
-} from '../kube/status-error.js';
+} from '../kube/errors.js';
+import { fieldAt } from '../kube/object.js';
 import type { GardenSettings } from '../settings.js';
+import type { ShootAuthorities } from '../shoot-api/authorities.js';
 import { serveKubeconfigRequest } from '../shoot-api/kubeconfigs.js';
-import type { ShootAuthorities } from '../shoot-api/shoot-authorities.js';
 import type { ObjectStore } from '../store.js';
-import type { WriteOptions, Writes } from '../writes.js';
-import { BODY_BYTES_MAX, deletedStatus, renderFault, sendJson, sendStatusError, sendText } from './answers.js';
-import { listPages, metadataOnly } from './lists.js';
-import { type Asked, kubePattern, readAsked, readBody, readObject, readPatch, readShape } from './requests.js';
-import type { Watches } from './watches.js';
-
-export interface GardenUser {
-  readonly name: string;
-  readonly account: AccountName;
-}
+import type { Writes } from '../writes.js';
+import { listPages, type Watches } from './reads.js';
+import {
+  type Asked,
+  BODY_BYTES_MAX,
+  deletedStatus,
+  kubePattern,
+  readAsked,
+  readBody,
+  readObject,
+  readPatch,
+  sendStatusError,
+} from './requests.js';
 
 export interface GardenApiDeps {
   readonly store: ObjectStore;
@@ -36,10 +38,9 @@ export interface GardenApiDeps {
   readonly writes: Writes;
   readonly watches: Watches;
   readonly clock: Clock;
-  readonly faults: FaultRules;
-  readonly calls: CallCounts;
+  readonly calls: Calls;
   /** By bearer token. */
-  readonly users: ReadonlyMap<string, GardenUser>;
+  readonly accounts: ReadonlyMap<string, AccountName>;
   readonly rights: Rights;
   readonly settings: () => GardenSettings;
 }
@@ -48,11 +49,14 @@ const ANONYMOUS = 'system:anonymous';
 
 /** The Kubernetes API of the garden cluster. */
 export function buildGardenApi(deps: GardenApiDeps): Express {
+  const { calls } = deps;
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag');
-  app.use(countCalls(deps.calls, ({ path }) => kubePattern(path)));
-  app.use(injectFaults(deps.faults, renderFault, 'garden'));
+  app.use((req, _res, next) => {
+    calls.count(req, kubePattern(req.path));
+    next();
+  });
+  app.use(injectFaults(calls, renderFault, 'garden'));
   app.get('/version', (_req, res) => sendJson(res, 200, { major: '1', minor: '34', gitVersion: 'v1.34.1' }));
   app.get('/readyz', serveReadiness(deps));
   app.use(requireUser(deps));
@@ -78,14 +82,15 @@ function serveReadiness({ settings }: GardenApiDeps): RequestHandler {
   };
 }
 
-function requireUser({ users, settings }: GardenApiDeps): RequestHandler {
+function requireUser({ accounts, rights, settings }: GardenApiDeps): RequestHandler {
   return (req, res, next) => {
     const { startUp } = settings();
     const credentials = req.get('Authorization');
     // A request without credentials is anonymous; one with invalid credentials is unauthenticated.
     if (startUp === 'anonymous' || credentials === undefined) throw refusedAltogether(ANONYMOUS, req);
-    const user = users.get(/^Bearer +(\S+)$/i.exec(credentials)?.[1] ?? '');
-    if (user === undefined) throw unauthorized();
+    const account = accounts.get(/^Bearer +(\S+)$/i.exec(credentials)?.[1] ?? '');
+    if (account === undefined) throw unauthorized();
+    const user = { account, name: rights.userName(account) };
     if (startUp === 'rights') throw refusedAltogether(user.name, req);
     res.locals.user = user;
     next();
@@ -103,23 +108,23 @@ function refusedAltogether(user: string, { method, originalUrl, path }: Request)
 }
 
 function serveResources(deps: GardenApiDeps): RequestHandler {
+  const { writes, watches } = deps;
   const page = listPages(deps.store);
   return async (req, res) => {
     const asked = readAsked(req.method, req.originalUrl);
     const { kind, verb, namespace, name } = asked;
     authorize(deps, asked, res);
     if (asked.subresource !== '') return serveKubeconfigRequest(deps, asked, req, res);
-    const shape = readShape(req, verb);
-    if (verb === 'get') {
-      const object = deps.writes.get(kind, namespace, name);
-      sendJson(res, 200, shape === 'whole' ? object : metadataOnly(object));
-    } else if (verb === 'list') sendText(res, 200, page(asked, shape));
-    else if (verb === 'watch') deps.watches.serve(asked, res);
+    if (verb === 'get') sendJson(res, 200, writes.get(kind, namespace, name));
+    else if (verb === 'list') sendText(res, 200, page(asked));
+    else if (verb === 'watch') watches.serve(asked, res);
     else if (verb === 'patch') servePatch(deps, asked, req, res);
-    else if (verb === 'delete') serveDelete(deps, asked, req, res);
-    else if (verb === 'create') {
-      const { object } = deps.writes.create(kind, namespace, readObject(req, kind), writeOptions(asked, req));
-      sendJson(res, 201, object);
+    else if (verb === 'delete') {
+      const object = writes.get(kind, namespace, name);
+      const uid = fieldAt(readBody(req), 'preconditions', 'uid') as string | undefined;
+      sendJson(res, 200, writes.remove(kind, namespace, name, uid) ?? deletedStatus(kind, object));
+    } else if (verb === 'create') {
+      sendJson(res, 201, writes.create(kind, namespace, readObject(req, kind), fieldManagerOf(asked, req)).object);
     } else throw methodNotAllowed();
   };
 }
@@ -130,38 +135,20 @@ function servePatch(deps: GardenApiDeps, asked: Asked, req: Request, res: Respon
   // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
   const creates = patch.type === 'apply' && deps.store.get(kind.plural, namespace, name) === null;
   if (creates) authorize(deps, { ...asked, verb: 'create' }, res);
-  const { object, created } = deps.writes.patch(kind, namespace, name, patch, writeOptions(asked, req));
+  const { object, created } = deps.writes.patch(kind, namespace, name, patch, fieldManagerOf(asked, req));
   sendJson(res, created ? 201 : 200, object);
 }
 
-function serveDelete(
-  { writes }: GardenApiDeps,
-  { kind, namespace, name, query }: Asked,
-  req: Request,
-  res: Response,
-): void {
-  if (query.has('dryRun')) throw badRequest('the local garden has no dry run of deletions');
-  const object = writes.get(kind, namespace, name);
-  const uid = fieldAt(readBody(req), 'preconditions', 'uid') as string | undefined;
-  sendJson(res, 200, writes.remove(kind, namespace, name, uid) ?? deletedStatus(kind, object));
-}
-
 /** Without a field manager, the name of the client program is used. */
-const writeOptions = ({ query }: Asked, req: Request): WriteOptions => ({
-  fieldManager: query.get('fieldManager') ?? (req.get('User-Agent') || 'unknown').split('/', 1)[0] ?? '',
-  dryRun: query.has('dryRun'),
-});
+const fieldManagerOf = ({ query }: Asked, req: Request): string =>
+  query.get('fieldManager') ?? (req.get('User-Agent') || 'unknown').split('/', 1)[0] ?? '';
 
 /** @throws StatusError 403 */
-function authorize(
-  { rights }: GardenApiDeps,
-  { kind, verb, namespace, name, subresource }: Asked,
-  res: Response,
-): void {
-  const { name: user, account } = res.locals.user as GardenUser;
+function authorize({ rights }: GardenApiDeps, asked: Asked, res: Response): void {
+  const { kind, verb, subresource } = asked;
+  const { name: user, account } = res.locals.user as { name: string; account: AccountName };
   const resource = subresource === '' ? kind.plural : `${kind.plural}/${subresource}`;
-  if (rights.allows(account, verb, kind.group, resource)) return;
-  throw refusedByRbac(kind, { user, verb, name, namespace, subresource });
+  if (!rights.allows(account, verb, kind.group, resource)) throw refusedByRbac(kind, { ...asked, user });
 }
 
 const pathOf = ({ group, version }: Kind): string => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
@@ -173,7 +160,7 @@ const groups = [
   return { name: kind.group, versions: [version], preferredVersion: version };
 });
 
-/** Discovery by path, in the unaggregated form only and without subresources. */
+/** Discovery by path, in the unaggregated form and without subresources, as far as kubectl needs it. */
 const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
   ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups }],
@@ -190,7 +177,7 @@ const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, unknown
           singularName: other.kind.toLowerCase(),
           namespaced: other.namespaced,
           kind: other.kind,
-          verbs: other.userVerbs ?? allVerbs,
+          verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
         })),
     },
   ]),

@@ -1,9 +1,19 @@
-import type { Request } from 'express';
+import type { ErrorRequestHandler, Request } from 'express';
+import { sendJson } from '../../http/route-table.js';
 import { allKinds } from '../kinds/all-kinds.js';
 import { apiVersionOf, type Kind } from '../kinds/kind.js';
+import {
+  badRequest,
+  internalError,
+  pathNotFound,
+  type ResourceName,
+  StatusError,
+  unsupportedMediaType,
+} from '../kube/errors.js';
 import { type Fields, isFields, type KubeObject } from '../kube/object.js';
-import { badRequest, notAcceptable, pathNotFound, unsupportedMediaType } from '../kube/status-error.js';
 import type { Patch } from '../writes.js';
+
+export const BODY_BYTES_MAX = 3 * 1024 * 1024;
 
 /** What a request asks for. */
 export interface Asked {
@@ -43,7 +53,7 @@ export function readAsked(method: string, url: string): Asked {
   return { kind, verb: watches ? 'watch' : verb, namespace, name, subresource, query };
 }
 
-/** The pattern under which a call of a Kubernetes API is counted. */
+/** The pattern under which a call of the garden's API is counted. */
 export function kubePattern(path: string): string {
   const base = /^\/(?:api|apis\/[^/]+)\/[^/]+/.exec(path)?.[0];
   const [, , , namespace, plural, name, subresource] = resourcePath.exec(path) ?? [];
@@ -70,9 +80,8 @@ function parseJson(req: Request): unknown {
   }
 }
 
-/** @throws StatusError 400, 415 */
+/** @throws StatusError 400 */
 export function readObject(req: Request, kind: Pick<Kind, 'group' | 'version' | 'kind'>): KubeObject {
-  if (!['application/json', ''].includes(mediaTypeOf(req))) throw unsupportedMediaType(['application/json']);
   const { apiVersion = apiVersionOf(kind), kind: bodyKind = kind.kind, metadata, ...fields } = readBody(req);
   if (bodyKind !== kind.kind || apiVersion !== apiVersionOf(kind)) {
     throw badRequest(`${bodyKind} in version "${apiVersion}" cannot be handled as a ${kind.kind}`);
@@ -94,24 +103,23 @@ export function readPatch(req: Request, force: boolean): Patch {
   return type === 'apply' ? { type, body, force } : { type, body };
 }
 
-/** Whether only the metadata is asked for: of an object, or of the objects of a list. */
-export type Shape = 'whole' | 'metadata';
+/** The answer to a deletion of an object without finalizers. */
+export const deletedStatus = ({ group, plural }: ResourceName, { metadata: { name, uid } }: KubeObject) => ({
+  kind: 'Status',
+  apiVersion: 'v1',
+  metadata: {},
+  status: 'Success',
+  details: { name, ...(group === '' ? {} : { group }), kind: plural, uid },
+});
 
-/**
- * The shape of an answer: the first clause of `Accept` that can be served, which is JSON, whole or only the metadata.
- *
- * @throws StatusError 406 if no clause can be served
- */
-export function readShape(req: Request, verb: string): Shape {
-  const accept = req.get('Accept') ?? '';
-  if (accept.trim() === '') return 'whole';
-  const served = { get: 'PartialObjectMetadata', list: 'PartialObjectMetadataList' }[verb];
-  for (const clause of accept.split(',')) {
-    const [type = '', ...parameters] = clause.split(';').map((part) => part.trim());
-    const as = parameters.find((part) => part.startsWith('as='))?.slice(3);
-    if (!['application/json', 'application/*', '*/*'].includes(type)) continue;
-    if (as === undefined) return 'whole';
-    if (as === served) return 'metadata';
-  }
-  throw notAcceptable('only the following media types are accepted: application/json');
+/** Answers errors with a Status, including those of Express and unexpected ones. */
+export const sendStatusError: ErrorRequestHandler = (error, _req, res, _next) => {
+  const refusal = error instanceof StatusError ? error : refusalOf(error);
+  sendJson(res, refusal.code, refusal.toStatus());
+};
+
+function refusalOf({ status, message }: { status?: number; message?: string }): StatusError {
+  if (status === 413)
+    return new StatusError(413, 'RequestEntityTooLarge', `Request entity too large: limit is ${BODY_BYTES_MAX}`);
+  return status === 400 ? badRequest(String(message)) : internalError(String(message));
 }

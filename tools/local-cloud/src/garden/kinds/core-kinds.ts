@@ -1,6 +1,6 @@
+import { forbidden } from '../kube/errors.js';
 import { equalJson, type Fields, type KubeObject } from '../kube/object.js';
-import { forbidden } from '../kube/status-error.js';
-import { type Kind, readVerbs } from './kind.js';
+import type { Kind } from './kind.js';
 
 const core = { group: '', version: 'v1' };
 const gardener = { group: 'core.gardener.cloud', version: 'v1beta1' };
@@ -100,5 +100,4 @@ export const cloudProfiles: Kind<CloudProfile> = {
   kind: 'CloudProfile',
   plural: 'cloudprofiles',
   namespaced: false,
-  userVerbs: readVerbs,
 };

@@ -1,5 +1,5 @@
-import type { KubeObject } from '../kube/object.js';
-import type { FieldError, ResourceName } from '../kube/status-error.js';
+import type { FieldError, ResourceName } from '../kube/errors.js';
+import { isFields, type KubeObject } from '../kube/object.js';
 import type { ExtensionField } from '../settings.js';
 
 /** What the rules of a kind see apart from the object. */
@@ -21,8 +21,6 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceName {
   readonly namespaced: boolean;
   /** Only to be created. */
   readonly subresources?: readonly string[];
-  /** Verbs of project members. Default: all. */
-  readonly userVerbs?: readonly string[];
   /** The known fields of the specification. An apply with another one is refused. Default: any. */
   readonly specFields?: FieldTree;
   /** Sets defaults and what callers cannot set; `old` is null on create. @throws StatusError */
@@ -38,5 +36,17 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceName {
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
   group === '' ? version : `${group}/${version}`;
 
-export const readVerbs = ['get', 'list', 'watch'];
-export const allVerbs = [...readVerbs, 'create', 'patch', 'delete'];
+/** The path of the first field that is not in the tree, for example `spec.provider.workers[name="p1"].typo`; null if all are. */
+export function unknownField(tree: FieldTree | null, value: unknown, path: string): string | null {
+  if (tree === null) return null;
+  const below = Array.isArray(value)
+    ? value.map((item) => [tree, item, `${path}[name=${JSON.stringify(isFields(item) ? item.name : '')}]`] as const)
+    : Object.entries(isFields(value) ? value : {}).map(
+        ([name, item]) => [Object.hasOwn(tree, name) ? tree[name] : undefined, item, `${path}.${name}`] as const,
+      );
+  for (const [subtree, item, at] of below) {
+    const found = subtree === undefined ? at : unknownField(subtree, item, at);
+    if (found !== null) return found;
+  }
+  return null;
+}

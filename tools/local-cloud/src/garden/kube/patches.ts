@@ -1,5 +1,5 @@
+import { badRequest, StatusError } from './errors.js';
 import { equalJson, type Fields, isFields } from './object.js';
-import { badRequest, StatusError } from './status-error.js';
 
 /** RFC 7396: null removes, objects merge, everything else replaces, including lists. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

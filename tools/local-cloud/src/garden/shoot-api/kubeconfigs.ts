@@ -1,14 +1,14 @@
 import { issueClientCertificate } from '@corral/testing/certificates';
 import type { Request, Response } from 'express';
 import { type Clock, timestamp } from '../../clock.js';
+import { sendJson } from '../../http/route-table.js';
 import { renderKubeconfig } from '../credentials.js';
-import { sendJson } from '../http/answers.js';
 import { type Asked, readObject } from '../http/requests.js';
+import { invalidObject, notFound } from '../kube/errors.js';
 import { fieldAt } from '../kube/object.js';
-import { invalidObject, notFound } from '../kube/status-error.js';
 import type { Shoot } from '../shoots/shoot.js';
 import { type ObjectStore, objectOf } from '../store.js';
-import { type ShootAuthorities, serverNameOf } from './shoot-authorities.js';
+import { type ShootAuthorities, serverNameOf } from './authorities.js';
 
 const SECONDS_MIN = 600;
 const SECONDS_DEFAULT = 3600;

@@ -1,8 +1,8 @@
 import semver from 'semver';
 import type { CatalogueVersion, CloudProfile } from '../kinds/core-kinds.js';
 import type { WriteContext } from '../kinds/kind.js';
+import { type FieldError, internalError } from '../kube/errors.js';
 import { equalJson } from '../kube/object.js';
-import { type FieldError, internalError } from '../kube/status-error.js';
 import { findWorker, type MachineImage, type Shoot, type Worker, workersOf } from './shoot.js';
 
 /** What Gardener sets in a pool that does not say otherwise. */

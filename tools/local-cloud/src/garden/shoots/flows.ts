@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { timestamp } from '../../clock.js';
 import type { GardenSpeed } from '../settings.js';
 import { checkedHealth, nodeTroubleOf, uncheckedHealth } from './health.js';
+import type { Flow, FlowFault, Machine, Simulation } from './shoot.js';
 import {
   type LastOperation,
   type OperationType,
@@ -11,7 +12,6 @@ import {
   wantsHibernation,
   workersOf,
 } from './shoot.js';
-import type { Flow, FlowFault, Machine, Simulation } from './simulation.js';
 
 /** The next step of a Shoot. */
 type Step = 'schedule' | OperationType | 'advance' | 'check health';

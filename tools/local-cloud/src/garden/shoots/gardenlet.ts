@@ -6,8 +6,7 @@ import type { GardenSpeed } from '../settings.js';
 import { type Held, keyOf, type ObjectStore, objectOf, placeOf } from '../store.js';
 import { decideStep, performStep, type World } from './flows.js';
 import { isReported, nodeTroubleOf } from './health.js';
-import type { OperationType, Shoot } from './shoot.js';
-import type { FlowFault } from './simulation.js';
+import type { FlowFault, OperationType, Shoot } from './shoot.js';
 
 /** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
 export interface ShootFault {

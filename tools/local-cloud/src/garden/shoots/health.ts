@@ -1,6 +1,6 @@
 import { isReady, nodesOf } from '../cluster/nodes.js';
+import type { Simulation } from './shoot.js';
 import { type Condition, type ShootSpec, type ShootStatus, workersOf } from './shoot.js';
-import type { Simulation } from './simulation.js';
 
 type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 type Health = Pick<ShootStatus, 'conditions' | 'constraints'>;

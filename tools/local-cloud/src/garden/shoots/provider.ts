@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import type { TokenState } from '../../project-tokens.js';
 import type { CredentialsBinding, Secret } from '../kinds/core-kinds.js';
 import { type ObjectStore, objectOf } from '../store.js';
+import type { FlowFault } from './shoot.js';
 import { findWorker, type Shoot } from './shoot.js';
-import type { FlowFault } from './simulation.js';
 
 /** What the provider has against the token of a Shoot; null for nothing. */
 export function tokenFaultOf(

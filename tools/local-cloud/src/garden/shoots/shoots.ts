@@ -1,9 +1,9 @@
 import type { FieldTree, Kind, WriteContext } from '../kinds/kind.js';
-import { equalJson } from '../kube/object.js';
-import { aggregate, forbidden, StatusError } from '../kube/status-error.js';
+import { aggregate, forbidden, StatusError } from '../kube/errors.js';
+import { equalJson, fieldAt } from '../kube/object.js';
+import type { ExtensionField } from '../settings.js';
 import { judgeByCatalogue, prepareWorkers } from './catalogue.js';
-import { judgeByProvider } from './provider-config.js';
-import type { Shoot, ShootStatus } from './shoot.js';
+import { type Shoot, type ShootSpec, type ShootStatus, workersOf } from './shoot.js';
 
 const specFields: FieldTree = {
   cloudProfile: { kind: null, name: null },
@@ -83,8 +83,9 @@ export const shoots: Kind<Shoot> = {
     }
     const errors = judgeByCatalogue(shoot, old, context);
     if (errors.length > 0) throw forbidden(shoots, name, aggregate(errors));
-    const refusal = judgeByProvider(shoot, context.extensionFields);
-    if (refusal === null) return;
+    const field = extensionFields.find((each) => each.isIn(shoot.spec) && !context.extensionFields.includes(each.name));
+    if (field === undefined) return;
+    const refusal = `${field.at}: Internal error: strict decoding error: unknown field ${JSON.stringify(field.name)}`;
     throw new StatusError(403, 'Forbidden', `admission webhook "${WEBHOOK}" denied the request: ${refusal}`);
   },
   judgeDeletion({ metadata: { name = '', annotations } }) {
@@ -92,6 +93,25 @@ export const shoots: Kind<Shoot> = {
     throw forbidden(shoots, name, `must have a "${CONFIRMATION}" annotation to delete`);
   },
 };
+
+/** The fields that only some builds of the provider extension have: where they are, and whether a Shoot uses them. */
+const extensionFields: readonly { name: ExtensionField; at: string; isIn(spec: ShootSpec): boolean }[] = [
+  {
+    name: 'existingNetwork',
+    at: 'spec.provider.infrastructureConfig',
+    isIn: ({ provider }) => fieldAt(provider.infrastructureConfig, 'networks', 'existingNetwork') !== undefined,
+  },
+  {
+    name: 'publicIP',
+    at: 'spec.provider.workers[0].providerConfig',
+    isIn: (spec) => workersOf(spec).some(({ providerConfig }) => providerConfig?.publicIP !== undefined),
+  },
+  {
+    name: 'imageOptions',
+    at: 'spec.provider.workers[0].machine.image.providerConfig',
+    isIn: (spec) => workersOf(spec).some(({ machine }) => machine.image?.providerConfig !== undefined),
+  },
+];
 
 /** Name of the Project that a namespace belongs to. */
 const projectOf = (namespace: string, { find }: WriteContext): string =>

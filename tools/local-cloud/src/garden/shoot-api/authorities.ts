@@ -23,14 +23,9 @@ export class ShootAuthorities {
 
   constructor(private readonly store: ObjectStore) {}
 
-  /** @returns null if the Shoot has none yet */
-  find(held: Held): KeyPair | null {
-    return held.simulation.authority ?? null;
-  }
-
   async get(held: Held): Promise<KeyPair> {
-    const known = this.find(held);
-    if (known !== null) return known;
+    const known = held.simulation.authority;
+    if (known !== undefined) return known;
     const making = this.#making.get(held.uid) ?? this.#make(held);
     this.#making.set(held.uid, making);
     try {

@@ -1,7 +1,35 @@
 import { setTimeout as wait } from 'node:timers/promises';
-import type { RequestHandler, Response } from 'express';
-import { verbOf } from './call-counts.js';
-import type { ApiName, FaultEffect, FaultRules } from './fault-rules.js';
+import type { Request, RequestHandler, Response } from 'express';
+import { type ApiName, type FaultEffect, type FaultRule, fitsRequest, HeldRules } from './fault-rules.js';
+
+/** What tests see and break of the calls to all APIs. */
+export class Calls {
+  readonly faults = new HeldRules<FaultRule>();
+  readonly #byRoute = new Map<string, number>();
+
+  /** Counts a request that arrives, whatever its outcome. @param pattern of its route; unknown paths are `unknown` */
+  count(req: Request, pattern: string, prefix = ''): void {
+    const key = `${prefix}${verbOf(req)} ${pattern}`;
+    this.#byRoute.set(key, (this.#byRoute.get(key) ?? 0) + 1);
+  }
+
+  /** Counted requests, keyed by `METHOD /route/:pattern`, with verbs from {@link verbOf}. */
+  counts(): { total: number; byRoute: Record<string, number> } {
+    const total = [...this.#byRoute.values()].reduce((sum, count) => sum + count, 0);
+    return { total, byRoute: Object.fromEntries(this.#byRoute) };
+  }
+
+  resetCounts(): void {
+    this.#byRoute.clear();
+  }
+}
+
+/** The method of a request, but WATCH for a Kubernetes watch and APPLY for a server-side apply. */
+function verbOf(req: Request): string {
+  if (req.method === 'GET' && /[?&]watch=(1|true)(&|$)/.test(req.originalUrl)) return 'WATCH';
+  const isApply = req.method === 'PATCH' && (req.get('Content-Type') ?? '').startsWith('application/apply-patch');
+  return isApply ? 'APPLY' : req.method;
+}
 
 /** Renders an injected status in the error format of the API. */
 export type RenderError = (
@@ -12,10 +40,10 @@ export type RenderError = (
 ) => unknown;
 
 /** Applies the fault rules to a request before the API handles it. */
-export function injectFaults(rules: FaultRules, renderError: RenderError, api: ApiName): RequestHandler {
+export function injectFaults({ faults }: Calls, renderError: RenderError, api: ApiName): RequestHandler {
   return async (req, res, next) => {
-    const effect = rules.take(api, req, verbOf(req));
-    if (effect === null) return next();
+    const effect = faults.take((rule) => fitsRequest(rule, api, req, verbOf(req)))?.effect;
+    if (effect === undefined) return next();
     if (effect.delayMs !== undefined) await wait(effect.delayMs, undefined, { ref: false });
     if (effect.hang) return;
     if (effect.reset === 'before') return void req.socket.destroy();
@@ -56,8 +84,7 @@ function sendHalf(res: Response, body: unknown): void {
 }
 
 function sendInjected(res: Response, effect: FaultEffect, renderError: RenderError): void {
-  const { status = 500, code, message = 'injected fault', contentType = 'application/json' } = effect;
-  const { retryAfter } = effect;
+  const { status = 500, code, message = 'injected fault', contentType = 'application/json', retryAfter } = effect;
   const body = effect.body === undefined ? renderError(status, code, message, retryAfter) : effect.body;
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   // Bypasses Express, which would add a charset to text types.

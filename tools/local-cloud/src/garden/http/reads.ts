@@ -1,9 +1,45 @@
 import type { Response } from 'express';
 import { apiVersionOf } from '../kinds/kind.js';
-import { badRequest, StatusError } from '../kube/status-error.js';
-import type { ObjectStore, StoreEvent } from '../store.js';
-import { readCount, type Selection, selectionOf } from './lists.js';
+import { badRequest, expired, StatusError } from '../kube/errors.js';
+import type { Held, ObjectStore, StoreEvent } from '../store.js';
 import type { Asked } from './requests.js';
+import { readCount, type Selection, selectionOf } from './selection.js';
+
+/** What is left of lists that are read in pages. Their pages all show the moment of the first one. */
+interface Snapshot {
+  readonly version: number;
+  readonly rest: readonly Held[];
+}
+
+const SNAPSHOTS_MAX = 100;
+
+/** @returns a function that renders one page of a list as JSON. It throws StatusError 400, 410 for a page that is not kept any more */
+export function listPages(store: ObjectStore): (asked: Asked) => string {
+  const snapshots = new Map<string, Snapshot>();
+  let made = 0;
+  return (asked) => {
+    const { kind, query } = asked;
+    const limit = readCount(query, 'limit') || Number.POSITIVE_INFINITY;
+    const token = query.get('continue') ?? '';
+    const first = (): Snapshot => ({
+      version: store.version,
+      rest: store.list(kind.plural).filter(selectionOf(asked)),
+    });
+    const snapshot = token === '' ? first() : snapshots.get(token);
+    if (snapshot === undefined) throw expired('The provided continue parameter is too old');
+    const { version, rest } = snapshot;
+    const metadata: Record<string, string> = { resourceVersion: String(version) };
+    if (rest.length > limit) {
+      made += 1;
+      metadata.continue = `page-${made}`;
+      snapshots.set(metadata.continue, { version, rest: rest.slice(limit) });
+      if (snapshots.size > SNAPSHOTS_MAX) snapshots.delete([...snapshots.keys()][0] ?? '');
+    }
+    const head = { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind), metadata };
+    const texts = rest.slice(0, limit).map(({ text }) => text);
+    return `${JSON.stringify(head).slice(0, -1)},"items":[${texts.join(',')}]}`;
+  };
+}
 
 /** Maximum unread data of a watcher, in bytes. A watcher with more is dropped, as by a real server. */
 const UNREAD_BYTES_MAX = 64 * 1024 * 1024;
@@ -39,17 +75,15 @@ export class Watches {
     const bookmark = (): void => {
       const metadata = { resourceVersion: String(this.store.version) };
       const object = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata };
-      if (query.get('allowWatchBookmarks') === 'true') send(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
+      if (query.get('allowWatchBookmarks') === 'true') send(rendered('BOOKMARK', JSON.stringify(object)));
     };
     const unsubscribe = this.store.subscribe(kind.plural, (event) => send(lineOf(event, selection)));
     const bookmarks = setInterval(bookmark, BOOKMARK_MS);
-    const timeout = setTimeout(
-      () => {
-        bookmark();
-        end();
-      },
-      1000 * (readCount(query, 'timeoutSeconds') || SECONDS_DEFAULT),
-    );
+    const endsAfterMs = 1000 * (readCount(query, 'timeoutSeconds') || SECONDS_DEFAULT);
+    const timeout = setTimeout(() => {
+      bookmark();
+      end();
+    }, endsAfterMs);
     const end = (): void => {
       unsubscribe();
       clearTimeout(timeout);

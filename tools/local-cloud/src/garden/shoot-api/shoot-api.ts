@@ -2,30 +2,28 @@ import { X509Certificate } from 'node:crypto';
 import { createServer, type ServerOptions } from 'node:https';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { KeyPair } from '@corral/testing/certificates';
-import express, { type Express, type RequestHandler } from 'express';
+import express, { type Express, type RequestHandler, type Response } from 'express';
 import type { Clock } from '../../clock.js';
-import { type CallCounts, countCalls } from '../../faults/call-counts.js';
-import { injectFaults } from '../../faults/fault-middleware.js';
-import type { FaultRules } from '../../faults/fault-rules.js';
+import { type Calls, injectFaults } from '../../faults/calls.js';
+import { openRouteTable, type Route, sendJson } from '../../http/route-table.js';
 import { type ListeningServer, LOOPBACK, listen } from '../../listen.js';
 import type { Clusters } from '../cluster/clusters.js';
-import { BODY_BYTES_MAX, renderFault, sendJson, sendStatusError } from '../http/answers.js';
-import { kubePattern } from '../http/requests.js';
+import { BODY_BYTES_MAX, sendStatusError } from '../http/requests.js';
+import { secrets } from '../kinds/core-kinds.js';
+import { pathNotFound, refusedByRbac, renderFault, unauthorized } from '../kube/errors.js';
 import { equalJson } from '../kube/object.js';
-import { pathNotFound, unauthorized } from '../kube/status-error.js';
 import type { World } from '../shoots/flows.js';
 import { isServing, type Shoot } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
-import { type ShootUser, shootOf, shootRoutes } from './routes.js';
-import { type ShootAuthorities, shootOfServerName } from './shoot-authorities.js';
+import { type ShootAuthorities, shootOfServerName } from './authorities.js';
+import { clusterRoutes } from './cluster-routes.js';
 
 export interface ShootApiDeps {
   readonly store: ObjectStore;
   readonly authorities: ShootAuthorities;
   readonly clusters: Clusters;
   readonly clock: Clock;
-  readonly faults: FaultRules;
-  readonly calls: CallCounts;
+  readonly calls: Calls;
 }
 
 export interface ShootApi extends Pick<ListeningServer, 'close'> {
@@ -83,24 +81,30 @@ function readvertise(store: ObjectStore, addresses: World['addresses']): void {
 }
 
 function buildShootApi(deps: ShootApiDeps): Express {
+  const { calls, clusters, clock } = deps;
+  const routeOf = openRouteTable(clusterRoutes(clusters, clock));
   const app = express();
   app.disable('x-powered-by');
-  app.disable('etag');
-  app.use(countCalls(deps.calls, ({ path }) => kubePattern(path), 'shoot '));
-  app.use(injectFaults(deps.faults, renderFault, 'shoot'));
+  app.use((req, res, next) => {
+    const route = routeOf(req.path.replace(/\/$/, ''));
+    res.locals.route = route;
+    calls.count(req, route?.pattern ?? 'unknown', 'shoot ');
+    next();
+  });
+  app.use(injectFaults(calls, renderFault, 'shoot'));
   // Read the body first: the Shoot must not change between the check and the response.
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   app.use(requireShoot(deps));
   app.get('/version', (_req, res) => {
-    const { version } = objectOf<Shoot>(shootOf(res)).spec.kubernetes;
+    const { version } = objectOf<Shoot>(res.locals.shoot).spec.kubernetes;
     const [major, minor] = version.split('.');
     sendJson(res, 200, { major, minor, gitVersion: `v${version}` });
   });
   app.use(requireCertificate(deps));
-  app.get(Object.keys(discovery), (req, res) => sendJson(res, 200, discovery[req.path.replace(/\/$/, '')]));
-  app.use('/api/v1', shootRoutes(deps.clusters, deps.clock));
-  app.use(() => {
-    throw pathNotFound();
+  app.use((req, res) => {
+    const route = res.locals.route as Route | null;
+    if (route === null || !route.methods.includes(req.method)) throw pathNotFound();
+    route.serve(req, res);
   });
   app.use(sendStatusError);
   return app;
@@ -116,39 +120,24 @@ function requireShoot({ store }: ShootApiDeps): RequestHandler {
   };
 }
 
-/** Checked here because the TLS library would use the machine's clock. */
-function requireCertificate({ authorities, clock }: ShootApiDeps): RequestHandler {
+/** Checked here because the TLS library would use the machine's clock. A kubeconfig for viewers opens neither Secrets nor writes. */
+function requireCertificate({ clock }: ShootApiDeps): RequestHandler {
   return (req, res, next) => {
-    const authority = authorities.find(shootOf(res));
+    const { authority } = shootOf(res).simulation;
     const shown = (req.socket as TLSSocket).getPeerX509Certificate();
-    if (authority === null || shown === undefined) throw unauthorized();
+    if (authority === undefined || shown === undefined) throw unauthorized();
     const issuer = new X509Certificate(authority.certificate);
     const now = clock.now();
     const isCurrent = Date.parse(shown.validFrom) <= now && now <= Date.parse(shown.validTo);
     if (!isCurrent || !shown.checkIssued(issuer) || !shown.verify(issuer.publicKey)) throw unauthorized();
-    const name = /^CN=(.*)$/m.exec(shown.subject)?.[1] ?? '';
+    const user = /^CN=(.*)$/m.exec(shown.subject)?.[1] ?? '';
     const isViewer = /^O=gardener\.cloud:project:viewers$/m.test(shown.subject);
-    res.locals.user = { name, isViewer } satisfies ShootUser;
+    if (isViewer && (req.method !== 'GET' || req.path.includes('/secrets'))) {
+      const verb = req.method === 'GET' ? 'list' : 'update';
+      throw refusedByRbac(secrets, { user, verb, name: '', namespace: '', subresource: '' });
+    }
     next();
   };
 }
 
-/** Discovery documents by path, of what `kubectl get nodes` needs. */
-const discovery: Readonly<Record<string, unknown>> = {
-  '/api': { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] },
-  '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups: [] },
-  '/api/v1': {
-    kind: 'APIResourceList',
-    apiVersion: 'v1',
-    groupVersion: 'v1',
-    resources: [
-      {
-        name: 'nodes',
-        singularName: 'node',
-        namespaced: false,
-        kind: 'Node',
-        verbs: ['delete', 'get', 'list', 'patch'],
-      },
-    ],
-  },
-};
+const shootOf = (res: Response): Held => res.locals.shoot as Held;

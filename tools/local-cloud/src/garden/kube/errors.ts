@@ -11,21 +11,6 @@ export function aggregate(errors: readonly FieldError[]): string {
   return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
 }
 
-export interface StatusCause {
-  readonly reason?: string;
-  readonly message?: string;
-  readonly field?: string;
-}
-
-export interface StatusDetails {
-  readonly name?: string;
-  readonly group?: string;
-  readonly kind?: string;
-  readonly uid?: string;
-  readonly causes?: readonly StatusCause[];
-  readonly retryAfterSeconds?: number;
-}
-
 /** Identifies a resource in messages. */
 export interface ResourceName {
   /** Empty for the core group. */
@@ -41,7 +26,7 @@ export class StatusError extends Error {
     readonly code: number,
     readonly reason: string,
     message: string,
-    readonly details?: StatusDetails,
+    readonly details?: object,
   ) {
     super(message);
   }
@@ -61,15 +46,15 @@ export class StatusError extends Error {
   }
 }
 
+/** An error about one object. Its details name it, which tells an absent object from an unknown path. */
+function errorAbout({ group, plural }: ResourceName, name: string, code: number, reason: string, message: string) {
+  const details = { ...(name === '' ? {} : { name }), ...(group === '' ? {} : { group }), kind: plural };
+  return new StatusError(code, reason, message, details);
+}
+
 /** `shoots.core.gardener.cloud "web"`. The core group is omitted. */
 const quoted = ({ group, plural }: ResourceName, name: string): string =>
   `${group === '' ? plural : `${plural}.${group}`} ${JSON.stringify(name)}`;
-
-const detailsOf = ({ group, plural }: ResourceName, name: string): StatusDetails => ({
-  ...(name === '' ? {} : { name }),
-  ...(group === '' ? {} : { group }),
-  kind: plural,
-});
 
 export const badRequest = (message: string): StatusError => new StatusError(400, 'BadRequest', message);
 
@@ -77,7 +62,7 @@ export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorize
 
 /** A refusal by admission. {@link refusedByRbac} has the other 403 text. */
 export const forbidden = (resource: ResourceName, name: string, why: string): StatusError =>
-  new StatusError(403, 'Forbidden', `${quoted(resource, name)} is forbidden: ${why}`, detailsOf(resource, name));
+  errorAbout(resource, name, 403, 'Forbidden', `${quoted(resource, name)} is forbidden: ${why}`);
 
 export function refusedByRbac(
   resource: ResourceName,
@@ -95,7 +80,7 @@ export const refusedPath = (user: string, verb: string, path: string): StatusErr
   new StatusError(403, 'Forbidden', `forbidden: User "${user}" cannot ${verb} path "${path}"`, {});
 
 export const notFound = (resource: ResourceName, name: string): StatusError =>
-  new StatusError(404, 'NotFound', `${quoted(resource, name)} not found`, detailsOf(resource, name));
+  errorAbout(resource, name, 404, 'NotFound', `${quoted(resource, name)} not found`);
 
 export const pathNotFound = (): StatusError =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
@@ -104,26 +89,15 @@ export const methodNotAllowed = (): StatusError =>
   new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
 
 export const alreadyExists = (resource: ResourceName, name: string): StatusError =>
-  new StatusError(409, 'AlreadyExists', `${quoted(resource, name)} already exists`, detailsOf(resource, name));
+  errorAbout(resource, name, 409, 'AlreadyExists', `${quoted(resource, name)} already exists`);
 
 export const conflict = (resource: ResourceName, name: string, why: string): StatusError =>
-  new StatusError(
-    409,
-    'Conflict',
-    `Operation cannot be fulfilled on ${quoted(resource, name)}: ${why}`,
-    detailsOf(resource, name),
-  );
+  errorAbout(resource, name, 409, 'Conflict', `Operation cannot be fulfilled on ${quoted(resource, name)}: ${why}`);
 
-export const modifiedMeanwhile = (resource: ResourceName, name: string): StatusError =>
-  conflict(
-    resource,
-    name,
-    'the object has been modified; please apply your changes to the latest version and try again',
-  );
+export const otherUid = (resource: ResourceName, name: string, uid: unknown, own?: string): StatusError =>
+  conflict(resource, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${own}`);
 
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
-
-export const notAcceptable = (message: string): StatusError => new StatusError(406, 'NotAcceptable', message);
 
 export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
   new StatusError(
@@ -145,3 +119,25 @@ export function invalidObject(resource: ResourceName, name: string, errors: read
 
 export const internalError = (message: string): StatusError =>
   new StatusError(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] });
+
+const usualReasons: Readonly<Record<number, readonly [reason: string, message: string]>> = {
+  400: ['BadRequest', 'injected fault'],
+  401: ['Unauthorized', 'Unauthorized'],
+  403: ['Forbidden', 'injected fault'],
+  404: ['NotFound', 'the server could not find the requested resource'],
+  409: ['Conflict', 'injected fault'],
+  410: ['Expired', 'The resourceVersion for the provided watch is too old.'],
+  422: ['Invalid', 'injected fault'],
+  429: ['TooManyRequests', 'the server has received too many requests and has asked us to try again later'],
+  500: ['InternalError', 'Internal error occurred: injected fault'],
+  503: ['ServiceUnavailable', 'the server is currently unable to handle the request'],
+  504: ['Timeout', 'the server was unable to return a response in the time allotted'],
+};
+
+/** An injected error in the format of a Kubernetes API server. */
+export function renderFault(status: number, code: string | undefined, message: string, retryAfter?: number): unknown {
+  const [reason, usual] = usualReasons[status] ?? ['', message];
+  const words = message === 'injected fault' ? usual : message;
+  const details = retryAfter === undefined ? undefined : { retryAfterSeconds: retryAfter };
+  return new StatusError(status, code ?? reason, words, details).toStatus();
+}
