@@ -15,7 +15,7 @@ import {
   type TokenCoverage,
   writeRefusal,
 } from '../src/dns/names.js';
-import { quotedText, splitString, ttlRefusal, valueRefusal } from '../src/dns/record-values.js';
+import { quotedText, splitString, textValue, ttlRefusal, valueRefusal } from '../src/dns/record-values.js';
 
 const ZONE = 'example.test';
 const label = (length: number) => 'a'.repeat(length);
@@ -303,5 +303,13 @@ describe('a text', () => {
   it('is never split within an escape', () => {
     expect(splitString(`${'x'.repeat(254)}\\200\\"y`)).toEqual([`${'x'.repeat(254)}\\200`, '\\"y']);
     expect(splitString(`${'x'.repeat(254)}üy`)).toEqual(['x'.repeat(254), 'üy']);
+  });
+});
+
+describe('the value of a TXT record', () => {
+  it('is quoted unless it is already', () => {
+    expect(textValue('v=spf1 -all')).toBe('"v=spf1 -all"');
+    expect(textValue('a "b" \\c')).toBe('"a \\"b\\" \\\\c"');
+    expect(textValue('"a" "b"')).toBe('"a" "b"');
   });
 });

@@ -1,4 +1,5 @@
 import { type ChangePlan, hasSameLabels, labelTexts, type SetChange, type SetContent, ttlText } from '@corral/domain';
+import { plural } from '../output/plural.js';
 import type { Printer } from '../output/printer.js';
 import { printable } from '../output/table.js';
 
@@ -9,22 +10,20 @@ type Style = Printer['style'];
  *
  * @param notes sentences about what is planned, such as the origin of a zone file
  */
-export function planText(plan: ChangePlan, style: Style, notes: readonly string[] = []): string {
+export function planText(plan: ChangePlan, colours: Style, notes: readonly string[] = []): string {
+  // Values are of anybody who writes in the zone: none of them moves a cursor.
+  const style: Style = (colour, text) => colours(colour, printable(text));
   const changes = plan.waves.flat();
   const lines = [
     ...changes.flatMap((change) => changeLines(change, style)),
     ...plan.refused.map(({ key, source, refusal }) => style('yellow', `! ${key}${placeOf(source)}: ${refusal}`)),
     ...plan.warnings.map((warning) => style('yellow', `! ${warning}`)),
     ...(plan.quotaProblem === null ? [] : [style('yellow', `! ${plan.quotaProblem}`)]),
-    ...notes,
+    ...notes.map(printable),
     summaryOf(plan),
   ];
-  return `${lines.map(printableLine).join('\n')}\n`;
+  return `${lines.join('\n')}\n`;
 }
-
-const ESCAPE = String.fromCharCode(27);
-/** Our own colours stay, and nothing else that moves a cursor. */
-const printableLine = (line: string): string => line.split(ESCAPE).map(printable).join(ESCAPE);
 
 const placeOf = (source: string | undefined): string => (source === undefined ? '' : ` (${source})`);
 
@@ -64,7 +63,7 @@ function summaryOf({ waves, refused, same, recordsAfter }: ChangePlan): string {
     [same, 'unchanged'],
   ] as const;
   const said = parts.filter(([many]) => many > 0).map(([many, what]) => `${many} ${what}`);
-  return `${said.join(', ') || 'No record sets'}. ${recordsAfter} records afterwards.`;
+  return `${said.join(', ') || 'No record sets'}. ${plural(recordsAfter, 'record')} afterwards.`;
 }
 
 /** The plan as data. */

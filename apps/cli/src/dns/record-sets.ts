@@ -1,4 +1,4 @@
-import { isAtOrBelow, type Rrset } from '@corral/contracts';
+import { isAtOrBelow, type Rrset, textValue } from '@corral/contracts';
 import {
   asJson,
   asTerraform,
@@ -16,7 +16,6 @@ import { renderTable } from '../output/table.js';
 import { connectZone, type DnsZone, readSet, setBody } from './dns-zone.js';
 import { planBody, planText } from './plan-text.js';
 import { runPlan } from './run-plan.js';
-import { quotedText } from './text-value.js';
 
 export async function listSets(cli: Cli, name: string | undefined, options: { type?: string[] }): Promise<void> {
   const types = options.type?.map((type) => type.toUpperCase());
@@ -57,7 +56,7 @@ export async function setSet(
   const current = await readSet(zone, { name, type });
   const from = current === null ? null : contentOf(current);
   const given = values.map((value) => ({
-    value: type === 'TXT' ? quotedText(value) : value,
+    value: type === 'TXT' ? textValue(value) : value,
     comment: comment ?? null,
   }));
   const isGiven = new Set(given.map(({ value }) => value));
@@ -82,7 +81,7 @@ export async function deleteSets(
   const current = await readSet(zone, { name, type });
   if (current === null)
     throw new CliError('notFound', `There is no record set ${name} ${type}, or the token has no access to it.`);
-  const values = givenValues.map((value) => (type === 'TXT' ? quotedText(value) : value));
+  const values = givenValues.map((value) => (type === 'TXT' ? textValue(value) : value));
   const from = contentOf(current);
   const missing = values.find((value) => !from.records.some((record) => record.value === value));
   if (missing !== undefined) throw new CliError('notFound', `${name} ${type} has no value ${missing}.`);

@@ -91,4 +91,10 @@ export const quotedText = (text: string): string =>
     .map((string) => `"${string}"`)
     .join(' ');
 
+/**
+ * The value of a TXT record as the API takes it. A value that begins with a quote is in that form already; another one is text, which
+ * is quoted and split (RFC 1035 section 3.3.14).
+ */
+export const textValue = (text: string): string => (text.startsWith('"') ? text : quotedText(text));
+
 const shortened = (text: string): string => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
