@@ -25,7 +25,10 @@ export async function requireKnownMigrations({ migrations }: Manifest, migration
   for (const { name, checksum } of migrations) {
     // The name comes from a file, and must not lead out of the folder.
     const script = /^[a-z0-9_]{1,200}$/.test(name)
-      ? await readFile(join(migrationsDir, name, 'migration.sql')).catch(() => null)
+      ? await readFile(join(migrationsDir, name, 'migration.sql')).catch((error: NodeJS.ErrnoException) => {
+          if (error.code === 'ENOENT') return null;
+          throw error;
+        })
       : null;
     if (script === null) {
       throw new OperatorError(

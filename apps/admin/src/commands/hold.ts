@@ -1,4 +1,4 @@
-import { findHold, type Hold, type Transaction } from '@corral/database';
+import { findHold, type Hold, readClock, type Transaction } from '@corral/database';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { beginHold, beginHoldOfRestored } from '../hold/begin-hold.js';
@@ -63,7 +63,7 @@ export function holdCommand(withContext: WithContext): Command {
         await context.change(act, async (tx) => {
           const [released] = await tx.cluster.updateManyAndReturn({
             where: { teamId: team.id, name, keptGeneration: { not: null } },
-            data: { keptGeneration: null, dueAt: new Date() },
+            data: { keptGeneration: null, dueAt: await readClock(tx) },
             select: { id: true },
           });
           if (released !== undefined) return released;
