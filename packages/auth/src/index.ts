@@ -14,6 +14,7 @@ export {
   dnsTokenRecordOf,
   dnsTokenStore,
   type FormerMemberDnsToken,
+  findDnsTokensOf,
   inForce,
   isKept,
   issueDnsToken,

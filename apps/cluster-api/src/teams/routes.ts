@@ -6,14 +6,14 @@ import {
   parseTeamPut,
 } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
-import type { RequestHandler } from 'express';
+import type { Request, RequestHandler } from 'express';
 import { quoted } from '../changes/entity-tag.js';
 import { personCallerOf, signedInOf } from '../http/caller.js';
-import { bodyOf, parsePaging, preconditionsOf, sendTagged } from '../http/request.js';
+import { bodyOf, parsePaging, preconditionsOf, purposeOf, sendTagged } from '../http/request.js';
 import { pageOf } from '../paging.js';
 import { found, invalidField, notFound } from '../problem.js';
 import type { Services } from '../services.js';
-import { removeMember, setRole } from './members.js';
+import { planRole, removeMember, setRole } from './members.js';
 import { renameTeam } from './rename.js';
 import { findMember, listMembers, readTeam, readTeams } from './store.js';
 import { dashboardUrlOf, memberBody, memberRemovalBody, memberTagOf, teamBody, teamTagOf } from './view.js';
@@ -67,20 +67,37 @@ export function teamRoutes({ config, prisma, changeTeam }: Services) {
     },
 
     async putMember(req, res) {
-      const put = parseMemberPut(bodyOf(req));
-      const number = memberNumberOf(req.params.id);
-      const member = await setRole(changeTeam, personCallerOf(res), number, put, preconditionsOf(req));
+      const change = {
+        memberNumber: memberNumberOf(req.params.id),
+        put: parseMemberPut(bodyOf(req)),
+        dnsTokens: handlingIn(req),
+        preconditions: preconditionsOf(req),
+      };
+      const caller = personCallerOf(res);
+      if (purposeOf(req) === 'dryRun') {
+        const { member, left } = await planRole(prisma, caller, change);
+        res.json({ dryRun: true, resource: memberBody(member), ...memberRemovalBody(left) });
+        return;
+      }
+      const member = await setRole(changeTeam, caller, change);
       res.set('ETag', quoted(memberTagOf(member))).json(memberBody(member));
     },
 
     async deleteMember(req, res) {
-      const handling = (queryOf(req).get('dns_tokens') ?? dnsTokenHandlings[0]) as DnsTokenHandling;
       const number = memberNumberOf(req.params.id);
-      const removal = await removeMember(changeTeam, personCallerOf(res), number, handling, preconditionsOf(req));
+      const removal = await removeMember(
+        changeTeam,
+        personCallerOf(res),
+        number,
+        handlingIn(req),
+        preconditionsOf(req),
+      );
       res.json(memberRemovalBody(removal));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
+
+const handlingIn = (req: Request) => (queryOf(req).get('dns_tokens') ?? dnsTokenHandlings[0]) as DnsTokenHandling;
 
 /** The largest value of a Postgres `integer`. */
 const NUMBER_MAX = 2_147_483_647;

@@ -373,9 +373,9 @@ describe('a member', () => {
   const numberOf = async ({ id: userId }: Pick<TestUser, 'id'>) =>
     (await test.db.membership.findUniqueOrThrow({ where: { teamId_userId: { teamId: team.id, userId } } })).number;
   const path = (rest: string | number = '') => `/a/${team.slug}/team/api/members/${rest === '' ? '' : `${rest}/`}`;
-  const setRole = async (who: TestUser, body: object) =>
+  const setRole = async (who: TestUser, body: object, query = '') =>
     as(team.admin)
-      .put(path(await numberOf(who)))
+      .put(`${path(await numberOf(who))}${query}`)
       .send(body);
   const remove = async (who: TestUser, by = team.admin, query = '') =>
     as(by).delete(`${path(await numberOf(who))}${query}`);
@@ -451,6 +451,41 @@ describe('a member', () => {
     const { id: createdById } = team.member;
     expect(await test.db.dnsToken.count({ where: { teamId: team.id, createdById, revokedAt: null } })).toBe(0);
     expect((await audits()).at(-1)).toMatchObject({ action: 'member.change', detail: { dnsTokensRevoked: 'ci' } });
+  });
+
+  it('who would become a viewer would lose their DNS tokens, and a dry run says which and changes nothing', async () => {
+    const own = await makeToken(team.member, 'ci');
+    await makeToken(team.admin, 'monitor');
+
+    const planned = await setRole(team.member, { role: 'viewer' }, '?dryRun=true');
+    const kept = await setRole(team.member, { role: 'viewer' }, '?dryRun=true&dns_tokens=hand_over');
+    const promoted = await setRole(team.member, { role: 'admin' }, '?dryRun=true');
+
+    const ended = [{ id: own, name: 'ci' }];
+    expect(planned).toMatchObject({
+      status: 200,
+      body: { dryRun: true, resource: { role: 'viewer' }, dns_tokens: { revoked: ended, handed_over: [] } },
+    });
+    expect(kept.body.dns_tokens).toEqual({ revoked: [], handed_over: ended });
+    expect(promoted.body.dns_tokens).toEqual({ revoked: [], handed_over: [] });
+    expect(await roles()).toEqual(['admin', 'member']);
+    expect(await inForce([own])).toEqual([own]);
+    await as(team.member)
+      .put(`${path(await numberOf(team.member))}?dryRun=true`)
+      .send({ role: 'viewer' })
+      .expect(403);
+  });
+
+  it('who becomes a viewer leaves their DNS tokens to the team if the administrator says so', async () => {
+    const own = [await makeToken(team.member, 'ci')];
+
+    expect(await setRole(team.member, { role: 'viewer' }, '?dns_tokens=hand_over')).toMatchObject({ status: 200 });
+
+    expect(await inForce(own)).toEqual(own);
+    expect(
+      await test.db.dnsToken.count({ where: { teamId: team.id, createdById: team.member.id, revokedAt: null } }),
+    ).toBe(0);
+    expect((await audits()).at(-1)).toMatchObject({ action: 'member.change', detail: { dnsTokensHandedOver: 'ci' } });
   });
 
   it.each<[string, object, string, string]>([

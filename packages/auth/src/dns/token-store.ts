@@ -191,6 +191,16 @@ export interface FormerMemberDnsToken {
   readonly name: string;
 }
 
+/** A person's active tokens of a team, ordered by name: those that end or are handed over when the person may no longer have any. */
+export async function findDnsTokensOf(
+  db: Transaction,
+  teamId: TeamId,
+  createdById: UserId,
+): Promise<FormerMemberDnsToken[]> {
+  const where = { teamId, createdById, ...isKept, ...inForce(await readClock(db)) };
+  return db.dnsToken.findMany({ where, select: { id: true, name: true }, orderBy: { name: 'asc' } });
+}
+
 /**
  * Revokes a person's active tokens of a team, or hands them over to the team. Runs within the caller's transaction,
  * which has the team's lock, and writes an audit entry for each.

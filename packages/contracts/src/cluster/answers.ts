@@ -22,6 +22,7 @@ import { sessionSchema } from './people/sign-in.js';
 import { billingOutcomeSchema } from './people/subscription.js';
 import {
   invitationSchema,
+  memberDryRunSchema,
   memberRemovalSchema,
   receivedInvitationSchema,
   sentInvitationSchema,
@@ -349,6 +350,7 @@ export const clusterAnswerSchemas = {
   team: teamSchema,
   teamDetailList: list(teamSchema),
   memberRemoval: memberRemovalSchema,
+  memberDryRun: memberDryRunSchema,
   teamMember: teamMemberSchema,
   teamMemberList: list(teamMemberSchema),
   invitation: invitationSchema,

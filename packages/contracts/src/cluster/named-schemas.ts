@@ -161,6 +161,7 @@ const answerParts = {
   Session: clusterAnswerSchemas.sessionList.properties.items.items,
   Subscription: subscription,
   TeamMembership: teamList.properties.items.items,
+  LeftDnsTokens: clusterAnswerSchemas.memberRemoval.properties.dns_tokens,
   LeftDnsToken: clusterAnswerSchemas.memberRemoval.properties.dns_tokens.properties.revoked.items,
   UsagePoint: usage.properties.points.items,
   AuditActor: auditEntry.properties.actor,

@@ -355,12 +355,17 @@ export const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   resumeCluster: 'clusterDryRun',
   putNodePool: 'nodePoolDryRun',
   deleteNodePool: 'nodePoolDryRun',
+  putMember: 'memberDryRun',
 } satisfies Partial<Record<ClusterOperationId, ClusterAnswer>>;
 
-/** The dry runs of a route as a row of their own: they are reads. Null for a route without them. */
+/**
+ * The dry runs of a route as a row of their own: they are reads, open to viewers unless they are about people. Null for a route without
+ * them.
+ */
 export function dryRunOf(route: ClusterRoute): ClusterRoute | null {
   const answer = dryRunAnswers[route.operationId];
-  return answer === undefined ? null : { ...route, access: 'viewer', answers: { 200: answer }, isDryRun: true };
+  const access = route.people === true ? route.access : 'viewer';
+  return answer === undefined ? null : { ...route, access, answers: { 200: answer }, isDryRun: true };
 }
 
 /** All problems of a route: its own and those that follow from its properties. */

@@ -102,12 +102,27 @@ export const teamRoutes = [
     operationId: 'putMember',
     method: 'put',
     path: `${members}{id}/`,
-    summary: 'Change the role of a member',
+    summary: 'Change the role of a member. The DNS tokens of a member who becomes a viewer end',
     access: 'admin',
     people: true,
     answers: { 200: 'teamMember' },
     problems: ['last_admin', 'immutable_field', 'precondition_failed'],
     body: memberPutSchema,
+    query: [
+      {
+        name: 'dns_tokens',
+        type: 'string',
+        description:
+          'What happens to the DNS tokens of a member who becomes a viewer: revoke them, or hand them over to the team. Default `revoke`.',
+        values: dnsTokenHandlings,
+      },
+      {
+        name: 'dryRun',
+        type: 'boolean',
+        description:
+          '`true`: shows the member with the other role, and which DNS tokens that ends, without changing anything.',
+      },
+    ],
     conditional: true,
   },
   {

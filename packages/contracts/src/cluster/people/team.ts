@@ -59,11 +59,17 @@ export type DnsTokenHandling = (typeof dnsTokenHandlings)[number];
 
 const leftTokens = { type: 'array', items: exactly({ id: uuid, name: filled }) } as const;
 
-export const memberRemovalSchema = exactly({
-  dns_tokens: exactly({
-    revoked: { ...leftTokens, description: 'Tokens created by the member that are now revoked.' },
-    handed_over: { ...leftTokens, description: 'Tokens that now belong to the team.' },
-  }),
+const leftTokensSchema = exactly({
+  revoked: { ...leftTokens, description: 'Tokens created by the member that end.' },
+  handed_over: { ...leftTokens, description: 'Tokens that belong to the team from then on.' },
+});
+
+export const memberRemovalSchema = exactly({ dns_tokens: leftTokensSchema });
+
+export const memberDryRunSchema = exactly({
+  dryRun: { const: true },
+  resource: teamMemberSchema,
+  dns_tokens: leftTokensSchema,
 });
 
 export const teamSchema = exactly({
@@ -135,6 +141,7 @@ export const memberPutSchema = closed(['role'], {
 });
 
 export type MemberRemovalBody = FromSchema<typeof memberRemovalSchema>;
+export type MemberDryRunBody = FromSchema<typeof memberDryRunSchema>;
 export type TeamBody = FromSchema<typeof teamSchema>;
 export type TeamMemberBody = FromSchema<typeof teamMemberSchema>;
 export type InvitationBody = FromSchema<typeof invitationSchema>;
