@@ -1,6 +1,12 @@
 import { isCorralError } from '@corral/client';
-import { type Role, roles, type SentInvitationBody, type TeamMemberBody } from '@corral/contracts';
-import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
+import {
+  type DnsTokenHandling,
+  type Role,
+  roles,
+  type SentInvitationBody,
+  type TeamMemberBody,
+} from '@corral/contracts';
+import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
@@ -15,6 +21,8 @@ import { Status } from '../ui/status.js';
 import { type Column, Table } from '../ui/table.js';
 import { Expiry, Time, useNow } from '../ui/time.js';
 import { useDraft } from '../ui/use-draft.js';
+import { KeepTokens } from './keep-tokens.js';
+import { RoleDialog } from './role-dialog.js';
 
 /** Who belongs to the team, and who is invited. */
 export function PeoplePage() {
@@ -129,26 +137,20 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
 }
 
 function MemberRole({ team, member }: { readonly team: TeamContext; readonly member: TeamMemberBody }) {
-  const cache = useQueryClient();
-  const save = useMutation({
-    mutationFn: (role: Role) => corral.putMember({ team_slug: team.slug, id: member.id }, { body: { role } }),
-    onSuccess: async () => {
-      announce(`Changed the role of ${member.display_name}`);
-      await cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'members'] });
-      if (member.user_id === team.me.id) await cache.invalidateQueries({ queryKey: meQuery().queryKey });
-    },
-  });
+  const [wanted, setWanted] = useState<Role | null>(null);
   if (!team.isAdmin) return member.role;
   return (
     <>
       <NativeSelect
         aria-label={`Role of ${member.display_name}`}
         w="8rem"
-        value={save.isPending ? save.variables : member.role}
+        value={member.role}
         data={shownRoles}
-        onChange={(event) => save.mutate(event.currentTarget.value as Role)}
+        onChange={(event) => setWanted(event.currentTarget.value as Role)}
       />
-      {save.error !== null && <Failed error={save.error} />}
+      {wanted !== null && wanted !== member.role && (
+        <RoleDialog team={team} member={member} role={wanted} onClose={() => setWanted(null)} />
+      )}
     </>
   );
 }
@@ -162,7 +164,7 @@ interface RemoveDialogProps {
 function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
   const cache = useQueryClient();
   const navigate = useNavigate();
-  const [tokens, setTokens] = useState<'hand_over' | 'revoke'>('revoke');
+  const [tokens, setTokens] = useState<DnsTokenHandling>('revoke');
   const isSelf = member.user_id === team.me.id;
   const remove = useMutation({
     mutationFn: () => corral.deleteMember({ team_slug: team.slug, id: member.id }, { query: { dns_tokens: tokens } }),
@@ -192,16 +194,11 @@ function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
           and record sets stay.
         </p>
         {team.isAdmin && (
-          <Radio.Group
-            label="DNS tokens that they created"
+          <KeepTokens
+            label={`DNS tokens that ${isSelf ? 'you' : 'they'} created`}
             value={tokens}
-            onChange={(value) => setTokens(value as typeof tokens)}
-          >
-            <Stack gap="xs">
-              <Radio value="revoke" label="Revoke them: what uses them stops working" />
-              <Radio value="hand_over" label="Keep them: they belong to the team only" />
-            </Stack>
-          </Radio.Group>
+            onChange={setTokens}
+          />
         )}
       </Stack>
     </DangerDialog>
