@@ -1,14 +1,13 @@
 import { isCorralError } from '@corral/client';
 import './ui/global.css';
 import { MantineProvider } from '@mantine/core';
-import { MutationCache, QueryCache, QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { consoleRouter } from './router.js';
 import { nonce } from './settings.js';
-import { noteSessionEnd } from './shell/session-end.js';
 import { Announcer } from './ui/announcer.js';
 import { applyDensity } from './ui/density.js';
 import { colorSchemeManager, cssVariablesResolver, theme } from './ui/theme.js';
@@ -19,12 +18,7 @@ const RETRIES = 2;
 function start(): void {
   setNonce(nonce);
   applyDensity();
-  const onError = (error: unknown) => {
-    if (isCorralError(error) && error.status === 401) noteSessionEnd();
-  };
   const queries = new QueryClient({
-    queryCache: new QueryCache({ onError }),
-    mutationCache: new MutationCache({ onError }),
     defaultOptions: {
       queries: {
         // Live changes keep the cache up to date, see `api/live-cache.ts`.

@@ -3,8 +3,8 @@ import { createContext, type ReactNode, useContext, useEffect, useState } from '
 import { applyLiveEvent } from '../api/live-cache.js';
 import { type LiveState, startLiveUpdates } from '../api/live-updates.js';
 import { meQuery, teamKey } from '../api/queries.js';
+import { noteSessionEnd, useSessionEnded } from '../api/session-end.js';
 import { announce } from '../ui/announcer.js';
-import { noteSessionEnd, useSessionEnded } from './session-end.js';
 
 const LiveContext = createContext<LiveState>({ phase: 'connecting' });
 

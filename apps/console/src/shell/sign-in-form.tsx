@@ -3,9 +3,9 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { devSignIn, listDevPeople } from '../api/dev-sign-in.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
+import { noteSessionStart } from '../api/session-end.js';
 import { settings } from '../settings.js';
 import { Failed } from '../ui/states.js';
-import { noteSessionStart } from './session-end.js';
 
 /** The API takes paths of at most this length. */
 const RETURN_PATH_CHARACTERS = 500;

@@ -1,0 +1,35 @@
+import { useSyncExternalStore } from 'react';
+
+let hasEnded = false;
+const listeners = new Set<() => void>();
+
+function set(value: boolean): void {
+  if (hasEnded === value) return;
+  hasEnded = value;
+  for (const listener of listeners) listener();
+}
+
+/** An API answered that there is no session any more. */
+export const noteSessionEnd = (): void => set(true);
+/** The person has signed in again. */
+export const noteSessionStart = (): void => set(false);
+
+const tabs = new BroadcastChannel('corral-session');
+
+/** Says to the other tabs of this browser that there is a session. */
+export const tellOtherTabs = (): void => tabs.postMessage('session');
+
+/** Runs when another tab has a session. @returns a function that ends this */
+export function onSessionElsewhere(run: () => void): () => void {
+  tabs.addEventListener('message', run);
+  return () => tabs.removeEventListener('message', run);
+}
+
+export const useSessionEnded = (): boolean =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    () => hasEnded,
+  );
