@@ -1,5 +1,5 @@
 import { isCorralError } from '@corral/client';
-import type { QueryClient } from '@tanstack/react-query';
+import { type QueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import {
   createRootRouteWithContext,
   createRoute,
@@ -9,8 +9,9 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { meQuery } from './api/queries.js';
+import { BrokenPage, NoSuchPage } from './shell/no-page.js';
+import { NotYourTeam } from './shell/not-your-team.js';
 import { Shell } from './shell/shell.js';
-import { Empty, Failed } from './ui/states.js';
 
 const LAST_TEAM = 'corral.team';
 
@@ -28,8 +29,6 @@ const textSearch =
 
 const root = createRootRouteWithContext<Context>()({
   component: Outlet,
-  notFoundComponent: () => <Empty>There is no such page. Check the address.</Empty>,
-  errorComponent: ({ error }) => <Failed error={error} what="The page could not be shown." />,
 });
 
 const signIn = createRoute({
@@ -87,7 +86,9 @@ const team = createRoute({
   },
   component: () => {
     const params = team.useParams();
-    return <Shell team={params.team} key={params.team} />;
+    const { data: me } = useSuspenseQuery(meQuery());
+    const isMember = me.teams.some(({ slug }) => slug === params.team);
+    return isMember ? <Shell team={params.team} key={params.team} /> : <NotYourTeam team={params.team} me={me} />;
   },
 });
 
@@ -264,7 +265,15 @@ const routeTree = root.addChildren([
 
 /** All addresses of the console. A page is loaded when it is first opened. */
 export const consoleRouter = (queries: QueryClient) =>
-  createRouter({ routeTree, basepath: '/console', context: { queries }, defaultPreload: 'intent' });
+  createRouter({
+    routeTree,
+    basepath: '/console',
+    context: { queries },
+    defaultPreload: 'intent',
+    // Each page has its own: the frame around it stays.
+    defaultErrorComponent: BrokenPage,
+    defaultNotFoundComponent: NoSuchPage,
+  });
 
 declare module '@tanstack/react-router' {
   interface Register {

@@ -1,0 +1,37 @@
+import type { ClusterSchemas } from '@corral/client';
+import { Link } from '@tanstack/react-router';
+import { Page } from '../ui/page.js';
+import { Empty } from '../ui/states.js';
+
+interface NotYourTeamProps {
+  readonly team: string;
+  readonly me: Pick<ClusterSchemas['Me'], 'email' | 'teams'>;
+}
+
+/** In place of the pages of a team that the person does not belong to, whether there is such a team or not. */
+export const NotYourTeam = ({ team, me }: NotYourTeamProps) => (
+  <main>
+    <Page title={`You are not in the team ${team}`}>
+      <Empty>
+        <p>
+          There is no such team, or you do not belong to it. You are signed in as <strong>{me.email}</strong>. Ask an
+          administrator of the team for an invitation.
+        </p>
+        {me.teams.length > 0 && (
+          <>
+            <p>Your teams:</p>
+            <ul>
+              {me.teams.map(({ slug, name }) => (
+                <li key={slug}>
+                  <Link to="/teams/$team" params={{ team: slug }}>
+                    {name === slug ? slug : `${name} (${slug})`}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Empty>
+    </Page>
+  </main>
+);
