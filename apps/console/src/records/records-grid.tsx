@@ -3,7 +3,7 @@ import { keyOf, labelTexts, type Outcomes, ttlText, type WantedSet } from '@corr
 import { ActionIcon, Checkbox } from '@mantine/core';
 import { Link } from '@tanstack/react-router';
 import { Copy, Pencil, Trash2 } from 'lucide-react';
-import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState } from 'react';
+import { type FocusEvent, type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState } from 'react';
 import { Copyable } from '../ui/copy.js';
 import { Status } from '../ui/status.js';
 import table from '../ui/table.module.css';
@@ -36,25 +36,29 @@ const GRID = `${table.table} ${styles.grid}`;
  */
 export function RecordsGrid(props: RecordsGridProps) {
   const { team, rrsets, selected, staged, outcomes, editing, editor, ...actions } = props;
-  const [current, setCurrent] = useState(0);
+  /** The set that had the focus last: rows move when others are filtered, added or removed. */
+  const [current, setCurrent] = useState<string | null>(null);
   const body = useRef<HTMLTableSectionElement>(null);
   const wasEditing = useRef<string | null>(null);
-  const rowAt = (index: number) => body.current?.querySelector<HTMLElement>(`tr[data-row="${index}"]`);
+  const rowOf = (key: string) => body.current?.querySelector<HTMLElement>(`tr[data-key="${CSS.escape(key)}"]`);
 
   useEffect(() => {
     // The row that was edited takes the focus back from its editor.
-    if (editing === null && wasEditing.current !== null) rowAt(current)?.focus();
+    if (editing === null && wasEditing.current !== null) rowOf(wasEditing.current)?.focus();
     wasEditing.current = editing;
   });
   const go = (index: number) => {
-    const next = Math.max(0, Math.min(rrsets.length - 1, index));
-    setCurrent(next);
-    rowAt(next)?.focus();
+    const next = rrsets[Math.max(0, Math.min(rrsets.length - 1, index))];
+    if (next !== undefined) rowOf(keyOf(next))?.focus();
+  };
+  const noteCurrent = (event: FocusEvent<HTMLElement>) => {
+    const { key } = event.target.closest<HTMLElement>('tr[data-key]')?.dataset ?? {};
+    if (key !== undefined) setCurrent(key);
   };
   const keys = (event: KeyboardEvent<HTMLElement>) => {
-    const row = (event.target as HTMLElement).closest<HTMLElement>('tr[data-row]');
+    const row = (event.target as HTMLElement).closest<HTMLElement>('tr[data-key]');
     if (row === null || editing !== null) return;
-    const at = Number(row.dataset.row);
+    const at = rrsets.findIndex((each) => keyOf(each) === row.dataset.key);
     const rrset = rrsets[at];
     if (rrset === undefined) return;
     const onRow = event.target === row;
@@ -81,7 +85,10 @@ export function RecordsGrid(props: RecordsGridProps) {
     event.preventDefault();
     handle();
   };
-  const stop = Math.min(current, rrsets.length - 1);
+  const stop = Math.max(
+    0,
+    rrsets.findIndex((rrset) => keyOf(rrset) === current),
+  );
   return (
     <div className={table.scroll}>
       {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid is a table whose rows take the focus */}
@@ -103,7 +110,7 @@ export function RecordsGrid(props: RecordsGridProps) {
             </th>
           </tr>
         </thead>
-        <tbody ref={body}>
+        <tbody ref={body} onFocus={noteCurrent}>
           {rrsets.map((rrset, index) =>
             editing === keyOf(rrset) ? (
               <tr key={rrset.id}>
@@ -116,7 +123,6 @@ export function RecordsGrid(props: RecordsGridProps) {
                 key={rrset.id}
                 team={team}
                 rrset={rrset}
-                index={index}
                 isStop={index === stop}
                 isSelected={selected.has(rrset.id)}
                 {...stateOf(rrset, staged, outcomes)}
@@ -158,14 +164,13 @@ function focusInRow(row: HTMLElement, direction: 1 | -1): void {
 interface RowProps extends GridActions {
   readonly team: string;
   readonly rrset: Rrset;
-  readonly index: number;
   readonly isStop: boolean;
   readonly isSelected: boolean;
   readonly tone: RowTone | null;
   readonly word: string | null;
 }
 
-const Row = memo(function Row({ team, rrset, index, isStop, isSelected, tone, word, ...actions }: RowProps) {
+const Row = memo(function Row({ team, rrset, isStop, isSelected, tone, word, ...actions }: RowProps) {
   const { name, type, records, ttl, labels } = rrset;
   const key = keyOf(rrset);
   const button = (label: string, icon: ReactNode, onClick: () => void) => (
@@ -174,7 +179,7 @@ const Row = memo(function Row({ team, rrset, index, isStop, isSelected, tone, wo
     </ActionIcon>
   );
   return (
-    <tr data-row={index} tabIndex={isStop ? 0 : -1} aria-selected={isSelected}>
+    <tr data-key={key} tabIndex={isStop ? 0 : -1} aria-selected={isSelected}>
       <td data-label="Selected">
         <Checkbox
           aria-label={`Select ${key}`}

@@ -27,11 +27,17 @@ import { FilteredGrid } from './filtered-grid.js';
 import styles from './records.module.css';
 import type { GridActions } from './records-grid.js';
 import { draftOf, emptyDraft, type SetDraft } from './set-draft.js';
-import { SetEditor } from './set-editor.js';
+import { type Saving, SetEditor } from './set-editor.js';
 
 type Staged = Readonly<Record<string, WantedSet>>;
-/** What is edited: `key` is that of the set, or null for a new one. */
-type Editing = { readonly key: string | null; readonly draft: SetDraft; readonly seen: SetContent | null } | null;
+type Editing = {
+  /** That of the set, or null for a new one. */
+  readonly key: string | null;
+  readonly draft: SetDraft;
+  readonly seen: SetContent | null;
+  /** The set that is being saved. What was typed stays until that has succeeded. */
+  readonly saving?: string;
+} | null;
 const NOTHING_STAGED: Staged = {};
 
 /** The record sets of the team, in a grid that is edited in place. */
@@ -43,7 +49,8 @@ export function RecordsPage() {
   const { run, begin } = useChangeRun(slug, `records.${me.id}`);
   const [staged, setStaged, clearStaged] = useDraft<Staged>(`records.${me.id}.${slug}.staged`, NOTHING_STAGED);
   const [editing, setEditing, endEditing] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
-  useDoneRunClosed(run);
+  const saving = savingOf(editing, run);
+  useDoneRunClosed(run, endEditing);
   useFocusKept('[role="grid"] tr[tabindex="0"]', `${run === null} ${Object.keys(staged).length} ${editing === null}`);
   const stage = (sets: readonly WantedSet[]) => {
     setStaged({ ...staged, ...Object.fromEntries(sets.map((set) => [keyOf(set), set])) });
@@ -74,7 +81,7 @@ export function RecordsPage() {
         </>
       }
     >
-      {run !== null && <RunPanel run={run} onWayBack={planBack} />}
+      {run !== null && saving === null && <RunPanel run={run} onWayBack={planBack} />}
       <Loaded query={zone} what="the zone">
         {({ name }) => (
           <Loaded query={usage} what="the quota">
@@ -86,7 +93,7 @@ export function RecordsPage() {
                     context={{ zoneName: name, ownerLabel: slug, records }}
                     run={run}
                     onApply={begin}
-                    changes={{ staged, stage, clearStaged, editing, setEditing, endEditing }}
+                    changes={{ staged, stage, clearStaged, editing, saving, setEditing, endEditing }}
                   />
                 )}
               </Loaded>
@@ -109,13 +116,18 @@ interface RecordsProps {
     readonly stage: (sets: readonly WantedSet[]) => void;
     readonly clearStaged: () => void;
     readonly editing: Editing;
+    readonly saving: Saving | null;
     readonly setEditing: (editing: Editing) => void;
     readonly endEditing: () => void;
   };
 }
 
 function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
-  const { staged, stage, clearStaged, editing, setEditing, endEditing } = changes;
+  const { staged, stage, clearStaged, editing, saving, setEditing } = changes;
+  const endEditing = () => {
+    if (saving !== null) run?.discard();
+    changes.endEditing();
+  };
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isReviewing, setReviewing] = useState(false);
   const wanted = Object.values(staged);
@@ -133,8 +145,9 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
       onDraft={(draft) => setEditing({ ...editing, draft })}
       rrsets={editing.key === null ? rrsets.filter((rrset) => staged[keyOf(rrset)]?.content !== null) : rrsets}
       context={context}
+      saving={saving}
       onSave={(set) => {
-        endEditing();
+        setEditing({ ...editing, saving: keyOf(set) });
         onApply(planChanges(rrsets, [{ ...set, seen: editing.seen }], context));
       }}
       onStage={(set) => {
@@ -146,7 +159,7 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
   );
   return (
     <>
-      {wanted.length > 0 && run === null && (
+      {wanted.length > 0 && (run === null || saving !== null) && (
         <Section
           title={plural(wanted.length, 'staged change')}
           actions={
@@ -212,8 +225,19 @@ function useLatest<T extends object>(handlers: T): T {
   }, []);
 }
 
+/** How far the save of the editor is; null when the run is none, or another one. */
+function savingOf(editing: Editing, run: ChangeRun | null): Saving | null {
+  const [only, ...others] = run?.waves.flat() ?? [];
+  if (run === null || only === undefined || others.length > 0 || only.key !== editing?.saving) return null;
+  const outcome = run.outcomes[only.key];
+  if (run.isRunning || outcome?.state === 'done') return { isRunning: true, refusal: null };
+  return { isRunning: false, refusal: outcome?.detail ?? run.stopped ?? UNKNOWN };
+}
+
+const UNKNOWN = 'It is not known whether the set was saved. Save it again.';
+
 /** One set that is saved needs no report: its row shows it. */
-function useDoneRunClosed(run: ChangeRun | null): void {
+function useDoneRunClosed(run: ChangeRun | null, onDone: () => void): void {
   const changes = run?.waves.flat() ?? [];
   const [only] = changes;
   const isDone =
@@ -224,5 +248,6 @@ function useDoneRunClosed(run: ChangeRun | null): void {
     if (!isDone) return;
     announce(`Saved ${key}`);
     discard?.();
-  }, [isDone, discard, key]);
+    onDone();
+  }, [isDone, discard, onDone, key]);
 }

@@ -49,6 +49,14 @@ describe('a record set that is edited', () => {
     });
   });
 
+  it('quotes and splits text, and leaves what is quoted as it is', () => {
+    const valuesOf = (value: string) =>
+      read({ name: 'key.acme', type: 'TXT', records: [{ value, comment: '' }] }).wanted.content?.records[0]?.value;
+
+    expect(valuesOf('x'.repeat(300))).toBe(`"${'x'.repeat(255)}" "${'x'.repeat(45)}"`);
+    expect(valuesOf('"v=spf1" "-all"')).toBe('"v=spf1" "-all"');
+  });
+
   it('shows a set as it is', () => {
     const content = { ttl: 300, labels: { env: 'prod' }, records: [{ value: '192.0.2.7', comment: 'web' }] };
 
@@ -67,7 +75,7 @@ describe('a record set that is edited', () => {
     ['labels without a value', { labels: 'env' }, /key=value/],
     ['a value that is no IPv4 address', { records: [{ value: '192.0.2', comment: '' }] }, /no IPv4 address/],
     ['a value that is no IPv6 address', { type: 'AAAA', records: [{ value: '::g', comment: '' }] }, /no IPv6 address/],
-    ['a TXT value without quotes', { type: 'TXT', records: [{ value: 'x', comment: '' }] }, /double quotes/],
+    ['a TXT value with one quote', { type: 'TXT', records: [{ value: '"x', comment: '' }] }, /double quotes/],
     ['a target that is no name', { type: 'CNAME', records: [{ value: 'müll.org.', comment: '' }] }, /xn-- form/],
     [
       'a CNAME beside other sets',

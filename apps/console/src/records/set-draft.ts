@@ -1,4 +1,4 @@
-import type { Rrset } from '@corral/contracts';
+import { type Rrset, textValue } from '@corral/contracts';
 import { contentOf, labelTexts, type PlanContext, planChanges, type SetContent, type WantedSet } from '@corral/domain';
 
 /** A record set while it is edited: all fields as typed. */
@@ -47,7 +47,7 @@ export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: Pl
   const ttl = draft.ttl.trim() === '' ? null : Number(draft.ttl);
   const labels = parseLabels(draft.labels);
   const records = draft.records
-    .map(({ value, comment }) => ({ value: value.trim(), comment: comment.trim() === '' ? null : comment.trim() }))
+    .map(({ value, comment }) => ({ value: typedValue(type, value.trim()), comment: comment.trim() || null }))
     .filter(({ value, comment }, index, all) => value !== '' || comment !== null || all.length === index + 1);
   const wanted: WantedSet = { name, type, content: { records, ttl, labels: labels ?? {} } };
   const plan = planChanges(rrsets, [wanted], context);
@@ -60,6 +60,8 @@ export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: Pl
   ];
   return { wanted, problems, warnings: plan.warnings };
 }
+
+const typedValue = (type: string, typed: string): string => (type === 'TXT' && typed !== '' ? textValue(typed) : typed);
 
 function parseLabels(text: string): Readonly<Record<string, string>> | null {
   const pairs = text

@@ -1,4 +1,4 @@
-import { quotedText, type Rrset, writableTypes } from '@corral/contracts';
+import { type Rrset, writableTypes } from '@corral/contracts';
 import type { PlanContext, WantedSet } from '@corral/domain';
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
 import { Plus, X } from 'lucide-react';
@@ -7,6 +7,12 @@ import { Difference } from '../record-changes/change-list.js';
 import styles from './records.module.css';
 import { existingContent, readDraft, type SetDraft, targetOf } from './set-draft.js';
 
+export interface Saving {
+  readonly isRunning: boolean;
+  /** Why the set was not saved; null while it is being saved. */
+  readonly refusal: string | null;
+}
+
 interface SetEditorProps {
   /** Whether the set is created: then its name and type can be chosen. */
   readonly isNew: boolean;
@@ -14,6 +20,8 @@ interface SetEditorProps {
   readonly onDraft: (draft: SetDraft) => void;
   readonly rrsets: readonly Rrset[];
   readonly context: PlanContext;
+  /** The last save of what is edited, null before it. */
+  readonly saving: Saving | null;
   readonly onSave: (wanted: WantedSet) => void;
   readonly onStage: (wanted: WantedSet) => void;
   readonly onCancel: () => void;
@@ -21,19 +29,22 @@ interface SetEditorProps {
 
 /** Edits a record set in place. What would change stands beside Save; nothing is sent before. */
 export function SetEditor(props: SetEditorProps) {
-  const { isNew, draft, onDraft, rrsets, context, onSave, onStage, onCancel } = props;
+  const { isNew, draft, onDraft, rrsets, context, saving, onSave, onStage, onCancel } = props;
   const [isRefused, setRefused] = useState(false);
   const { wanted, problems, warnings } = readDraft(draft, rrsets, context, isNew);
   const from = isNew ? null : existingContent(rrsets, draft.name, draft.type);
   const to = wanted.content === null ? null : { ...wanted.content, labels: wanted.content.labels ?? {} };
   const title = useId();
+  const isSaving = saving?.isRunning === true;
   const finish = (then: (set: WantedSet) => void) => {
+    if (isSaving) return;
     if (problems.length === 0) then(wanted);
     else setRefused(true);
   };
   const keys = (event: KeyboardEvent) => {
-    if (event.key === 'Escape') onCancel();
-    else if (event.key === 'Enter' && event.target instanceof HTMLInputElement) {
+    if (event.key === 'Escape') {
+      if (!isSaving) onCancel();
+    } else if (event.key === 'Enter' && event.target instanceof HTMLInputElement) {
       event.preventDefault();
       finish(onSave);
     }
@@ -78,6 +89,11 @@ export function SetEditor(props: SetEditorProps) {
           spellCheck={false}
         />
       </div>
+      {saving !== null && saving.refusal !== null && (
+        <p className={styles.problems} role="alert">
+          <strong>Not saved.</strong> {saving.refusal}
+        </p>
+      )}
       {hasTyped && problems.length > 0 && (
         <ul className={styles.problems} role={isRefused ? 'alert' : 'status'}>
           {problems.map((problem) => (
@@ -96,11 +112,15 @@ export function SetEditor(props: SetEditorProps) {
         </div>
       )}
       <div className={styles.buttons}>
-        <Button variant="filled" onClick={() => finish(onSave)}>
+        <Button variant="filled" loading={isSaving} onClick={() => finish(onSave)}>
           Save ↵
         </Button>
-        <Button onClick={() => finish(onStage)}>Stage for review</Button>
-        <Button onClick={onCancel}>Cancel Esc</Button>
+        <Button disabled={isSaving} onClick={() => finish(onStage)}>
+          Stage for review
+        </Button>
+        <Button disabled={isSaving} onClick={onCancel}>
+          Cancel Esc
+        </Button>
       </div>
     </fieldset>
   );
@@ -135,9 +155,6 @@ function RecordFields({ draft, onDraft, zoneName, isFirstFocused }: RecordFields
             value={comment}
             onChange={(event) => change(index, { comment: event.currentTarget.value })}
           />
-          {type === 'TXT' && value !== '' && !value.startsWith('"') && (
-            <Button onClick={() => change(index, { value: quotedText(value) })}>Quote it</Button>
-          )}
           {records.length > 1 && (
             <ActionIcon
               aria-label={`Remove value ${index + 1}`}
