@@ -18,9 +18,17 @@ const configOf = (id: string, of = use()) => {
 
 describe('the configuration of clients', () => {
   test('contains the token and names the zone or the address', () => {
-    for (const { text } of clientConfigs(use())) {
-      expect(text).toContain('T'.repeat(64));
+    for (const { secret, text } of clientConfigs(use())) {
+      expect(secret ?? text).toContain('T'.repeat(64));
       expect(text).toMatch(/dns\.example\.org\/v1|acme\.example\.org/);
+    }
+  });
+
+  test('keeps the token out of files that people commit', () => {
+    for (const id of ['terraform', 'cert-manager', 'external-dns']) {
+      const { secret, text } = configOf(id);
+      expect(secret).toContain('T'.repeat(64));
+      expect(text).not.toContain('T'.repeat(64));
     }
   });
 

@@ -14,6 +14,8 @@ export interface TokenUse {
 export interface ClientConfig {
   readonly id: string;
   readonly label: string;
+  /** Commands for a shell that hold the token, for a client whose configuration is a file that people commit; null for others. */
+  readonly secret: string | null;
   readonly text: string;
   /** Why this client cannot do its work with this token; null if it can. */
   readonly unsuitable: string | null;
@@ -25,12 +27,27 @@ export interface ClientConfig {
 export function clientConfigs(use: TokenUse): readonly ClientConfig[] {
   const noChallenge = challengeProblem(use.coverage);
   return [
-    { id: 'hcloud', label: 'hcloud CLI', text: hcloudCli(use), unsuitable: null, preparation: null },
-    { id: 'terraform', label: 'Terraform', text: terraform(use), unsuitable: null, preparation: null },
-    { id: 'lego', label: 'lego', text: lego(use), unsuitable: noChallenge, preparation: builtInAddress },
+    { id: 'hcloud', label: 'hcloud CLI', secret: null, text: hcloudCli(use), unsuitable: null, preparation: null },
+    {
+      id: 'terraform',
+      label: 'Terraform',
+      secret: `export TF_VAR_dns_token=${use.token}`,
+      text: terraform(use),
+      unsuitable: null,
+      preparation: null,
+    },
+    {
+      id: 'lego',
+      label: 'lego',
+      secret: null,
+      text: lego(use),
+      unsuitable: noChallenge,
+      preparation: builtInAddress,
+    },
     {
       id: 'cert-manager',
       label: 'cert-manager',
+      secret: `kubectl create secret generic corral-dns --namespace cert-manager --from-literal=token=${use.token}`,
       text: certManager(use),
       unsuitable: noChallenge,
       preparation: 'Needs the webhook of Hetzner in the cluster, with the group name acme.hetzner.com.',
@@ -38,12 +55,13 @@ export function clientConfigs(use: TokenUse): readonly ClientConfig[] {
     {
       id: 'external-dns',
       label: 'ExternalDNS',
+      secret: `kubectl create secret generic corral-dns --from-literal=token=${use.token}`,
       text: externalDns(use),
       unsuitable: registryProblem(use.coverage),
       preparation: `${builtInAddress} In the cluster, put ca.pem into the ConfigMap corral-ca.`,
     },
-    { id: 'acme.sh', label: 'acme.sh', text: acmeSh(use), unsuitable: noChallenge, preparation: null },
-    { id: 'curl', label: 'curl', text: curl(use), unsuitable: null, preparation: null },
+    { id: 'acme.sh', label: 'acme.sh', secret: null, text: acmeSh(use), unsuitable: noChallenge, preparation: null },
+    { id: 'curl', label: 'curl', secret: null, text: curl(use), unsuitable: null, preparation: null },
   ];
 }
 
@@ -105,8 +123,7 @@ hcloud zone rrset create --name ${quotedForShell(name)} --type ${type} --record 
 function terraform(use: TokenUse): string {
   const { name, type, value } = exampleRrset(use);
   const resource = (name.split('.')[0] as string).replace(/[^a-z0-9_]/g, '_').replace(/^(?![a-z_])/, '_');
-  return `# export TF_VAR_dns_token=${use.token}
-terraform {
+  return `terraform {
   required_providers {
     hcloud = { source = "hetznercloud/hcloud" }
   }
@@ -147,13 +164,8 @@ docker run --rm --add-host "api.hetzner.cloud:${gatewayOf(endpoint).address}" -v
   run --path /data --email you@example.org --accept-tos --dns hetzner --domains '*.${certifiedName(coverage)}.${zone}'`;
 }
 
-function certManager({ endpoint, zone, coverage, token }: TokenUse): string {
-  return `apiVersion: v1
-kind: Secret
-metadata: { name: corral-dns, namespace: cert-manager }
-stringData: { token: ${token} }
----
-apiVersion: cert-manager.io/v1
+function certManager({ endpoint, zone, coverage }: TokenUse): string {
+  return `apiVersion: cert-manager.io/v1
 kind: ClusterIssuer
 metadata: { name: letsencrypt }
 spec:
@@ -173,12 +185,11 @@ spec:
               tokenSecretKeyRef: { name: corral-dns, key: token }`;
 }
 
-function externalDns({ endpoint, zone, coverage, token }: TokenUse): string {
+function externalDns({ endpoint, zone, coverage }: TokenUse): string {
   const root = coverage.withinName ?? coverage.ownerLabel;
   const { host, address } = gatewayOf(endpoint);
   const ip = address === host ? host : `<address of ${host}>`;
-  return `# kubectl create secret generic corral-dns --from-literal=token=${token}
-# values of the chart external-dns
+  return `# values of the chart external-dns
 provider:
   name: webhook
   webhook:
