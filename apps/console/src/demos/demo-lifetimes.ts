@@ -18,12 +18,18 @@ const steps: readonly LifetimeOption[] = [
 export const newLifetimes = steps;
 
 /**
- * Lifetimes from now to which a demo can be set, and the longest one that is left.
+ * Lifetimes from now by which a demo ends later than it does, and the longest one that is left.
  *
  * @param now Unix time in ms
  */
-export function lifetimesLeft({ max_expires_at }: Pick<DemoBody, 'max_expires_at'>, now: number): LifetimeOption[] {
-  const left = Math.floor((Date.parse(max_expires_at) - now) / 1_000);
-  const possible = steps.filter(({ seconds }) => seconds < left);
-  return left < dnsLimits.demoTtlSecondsMin ? [] : [...possible, { label: 'as long as possible', seconds: left }];
+export function longerLifetimes(
+  { expires_at, max_expires_at }: Pick<DemoBody, 'expires_at' | 'max_expires_at'>,
+  now: number,
+): LifetimeOption[] {
+  const [present, longest] = [expires_at, max_expires_at].map((at) => Math.floor((Date.parse(at) - now) / 1_000));
+  const isLonger = (seconds: number) => seconds > (present as number) && seconds >= dnsLimits.demoTtlSecondsMin;
+  const possible = steps.filter(({ seconds }) => seconds < (longest as number));
+  return [...possible, { label: 'as long as possible', seconds: longest as number }].filter(({ seconds }) =>
+    isLonger(seconds),
+  );
 }

@@ -10,7 +10,7 @@ import { DangerDialog } from '../ui/danger-dialog.js';
 import { Failed } from '../ui/states.js';
 import { type Column, Table } from '../ui/table.js';
 import { Expiry, Time } from '../ui/time.js';
-import { lifetimesLeft } from './demo-lifetimes.js';
+import { longerLifetimes } from './demo-lifetimes.js';
 
 interface DemoTableProps {
   readonly team: string;
@@ -121,7 +121,7 @@ const columnsOf = ({ onExtend, onEnd }: RowActions): readonly Column<DemoBody>[]
 ];
 
 function ExtendMenu({ demo, onExtend }: { readonly demo: DemoBody } & Pick<RowActions, 'onExtend'>) {
-  const options = lifetimesLeft(demo, Date.now());
+  const options = longerLifetimes(demo, Date.now());
   return (
     <Menu>
       <Menu.Target>
@@ -135,7 +135,7 @@ function ExtendMenu({ demo, onExtend }: { readonly demo: DemoBody } & Pick<RowAc
             {label} from now
           </Menu.Item>
         ))}
-        {options.length === 0 && <Menu.Label>It cannot run longer than 7 days.</Menu.Label>}
+        {options.length === 0 && <Menu.Label>It ends as late as it can: 7 days after its beginning.</Menu.Label>}
       </Menu.Dropdown>
     </Menu>
   );
