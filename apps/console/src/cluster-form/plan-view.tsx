@@ -1,6 +1,6 @@
 import { type ChangeEffect, type Cost, type PoolEffect, placeOf } from '@corral/contracts';
 import type { ReactNode } from 'react';
-import { moneyDifference, moneyRange } from '../ui/money.js';
+import { costDifferenceText, costText } from '../ui/money.js';
 import { Status } from '../ui/status.js';
 import { isSame, type Plan } from './plan.js';
 import styles from './plan.module.css';
@@ -16,7 +16,7 @@ export interface PlanViewProps {
 
 /** What a change does: fields, nodes, cost. */
 export function PlanView({ plan, now, former }: PlanViewProps) {
-  const { changes, effects, cost, costDifference } = plan.answer;
+  const { changes, effects, cost } = plan.answer;
   const isNew = (list: 'changes' | 'effects', entry: unknown): boolean =>
     former !== undefined && !former.answer[list].some((each) => isSame(each, entry));
   return (
@@ -35,7 +35,7 @@ export function PlanView({ plan, now, former }: PlanViewProps) {
         ))}
       </ul>
       {effects.length > 0 && <EffectList effects={effects} isNew={(effect) => isNew('effects', effect)} />}
-      <CostChange now={now} after={cost} difference={costDifference} />
+      <CostChange now={now} after={cost} />
       {cost.items
         .filter(({ monthly }) => monthly.minimum === null)
         .map(({ name, machineType, reason }) => (
@@ -108,19 +108,14 @@ function versionText({ before, after }: { readonly before: string | null; readon
 interface CostChangeProps {
   readonly now: Cost | null;
   readonly after: Cost;
-  readonly difference: Plan['answer']['costDifference'];
 }
 
-function CostChange({ now, after, difference }: CostChangeProps) {
+function CostChange({ now, after }: CostChangeProps) {
   return (
     <dl className={`${styles.cost} numeric`}>
-      {now !== null && <CostLine term="Per month now">{moneyRange(now.monthly, now.currency)}</CostLine>}
-      <CostLine term={now === null ? 'Per month' : 'Per month then'}>
-        {moneyRange(after.monthly, after.currency)}
-      </CostLine>
-      {now !== null && (
-        <CostLine term="Difference">{moneyDifference(difference.monthly, after.currency ?? now.currency)}</CostLine>
-      )}
+      {now !== null && <CostLine term="Per month now">{costText(now)}</CostLine>}
+      <CostLine term={now === null ? 'Per month' : 'Per month then'}>{costText(after)}</CostLine>
+      {now !== null && <CostLine term="Difference">{costDifferenceText(now, after)}</CostLine>}
     </dl>
   );
 }

@@ -8,7 +8,7 @@ import { Conditions, OperationProgress } from '../operations/operation-progress.
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Snippet } from '../ui/copy.js';
-import { moneyRange } from '../ui/money.js';
+import { costText } from '../ui/money.js';
 import { Page, Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { ClusterStatus, OperationStatus } from '../ui/status.js';
@@ -109,7 +109,7 @@ function Overview({ team, cluster }: TabProps) {
     <>
       <p className="numeric">
         {spec.region}, Kubernetes <span className="mono">{status.kubernetes?.version ?? spec.kubernetesVersion}</span>,
-        nodes: {nodesOf(cluster)}, {moneyRange(status.cost.monthly, status.cost.currency)} per month, net
+        nodes: {nodesOf(cluster)}, {costText(status.cost)} per month, net
       </p>
       {status.phase === 'Draft' && <Empty>A draft. Add a managed pool to start it.</Empty>}
       <Section title={showsOperation ? 'Under way' : 'Conditions'}>

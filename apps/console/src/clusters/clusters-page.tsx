@@ -4,7 +4,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { clustersQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
-import { moneyRange } from '../ui/money.js';
+import { costText } from '../ui/money.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { ClusterStatus, OperationStatus } from '../ui/status.js';
@@ -108,7 +108,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
     id: 'cost',
     label: 'Per month, net',
     alignEnd: true,
-    cell: ({ status: { cost } }) => moneyRange(cost.monthly, cost.currency),
+    cell: ({ status: { cost } }) => costText(cost),
   },
   {
     id: 'operation',

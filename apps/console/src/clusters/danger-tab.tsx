@@ -7,7 +7,7 @@ import { teamKey } from '../api/queries.js';
 import styles from '../cluster-form/plan.module.css';
 import { EffectList } from '../cluster-form/plan-view.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
-import { moneyDifference } from '../ui/money.js';
+import { costText } from '../ui/money.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { type DeletionPlan, deleteAsPlanned, planDeletion } from './deletion.js';
@@ -73,7 +73,7 @@ export function DangerTab({ team, cluster }: { readonly team: string; readonly c
 }
 
 function Loss({ plan: { answer } }: { readonly plan: DeletionPlan }) {
-  const { deletes, effects, costDifference, resource } = answer;
+  const { deletes, effects, resource } = answer;
   return (
     <>
       <ul className={styles.list} aria-label="What is deleted">
@@ -84,9 +84,7 @@ function Loss({ plan: { answer } }: { readonly plan: DeletionPlan }) {
         ))}
       </ul>
       <EffectList effects={effects} />
-      <p className="numeric">
-        Per month: {moneyDifference(costDifference.monthly, resource.status.cost.currency)}, net, nodes only.
-      </p>
+      <p className="numeric">Saves {costText(resource.status.cost)} per month, net, nodes only.</p>
     </>
   );
 }

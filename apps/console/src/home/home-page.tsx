@@ -14,7 +14,7 @@ import {
 import { actorOf } from '../audit/audit-entry-view.js';
 import { teamPath } from '../shell/navigation.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
-import { moneyRange, sumOfRanges } from '../ui/money.js';
+import { moneyRange, pricedMonthly, sumOfRanges, unpricedText } from '../ui/money.js';
 import { Page, Section } from '../ui/page.js';
 import { Loaded, Loading } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
@@ -171,8 +171,9 @@ function UnderWay({ team, operations }: { readonly team: string; readonly operat
 function MonthlyCost({ clusters }: { readonly clusters: readonly Cluster[] }) {
   const priced = clusters.map(({ status }) => status.cost);
   const currency = priced.find((cost) => cost.currency !== null)?.currency ?? null;
-  const prices = priced.map(({ monthly }) => monthly).filter(({ minimum }) => minimum !== null);
-  const unknown = clusters.length - prices.length;
+  const costs = priced.map(pricedMonthly);
+  const prices = costs.map((cost) => cost.priced).filter(({ minimum }) => minimum !== null);
+  const unpriced = costs.reduce((sum, cost) => sum + cost.unpriced, 0);
   if (clusters.length === 0) return <p className="muted">No clusters, no cost.</p>;
   return (
     <div>
@@ -180,11 +181,7 @@ function MonthlyCost({ clusters }: { readonly clusters: readonly Cluster[] }) {
         {prices.length === 0 ? 'not known' : moneyRange(sumOfRanges(prices), currency)}
       </div>
       <div className="muted">Net, nodes only, from the smallest to the largest size of all pools.</div>
-      {unknown > 0 && (
-        <div className="muted">
-          Without {unknown} of {clusters.length} clusters, whose price is not known.
-        </div>
-      )}
+      {unpriced > 0 && <div className="muted">Plus {unpricedText(unpriced)}.</div>}
     </div>
   );
 }

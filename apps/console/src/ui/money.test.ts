@@ -1,7 +1,17 @@
+import type { Cost } from '@corral/contracts';
 import { describe, expect, test } from '@jest/globals';
-import { moneyDifference, moneyRange, sumOfRanges } from './money.js';
+import { costDifferenceText, costText, moneyDifference, moneyRange, sumOfRanges } from './money.js';
 
 const range = (minimum: string | null, maximum: string | null) => ({ minimum, maximum });
+
+const cost = (...pools: ReturnType<typeof range>[]): Cost => {
+  const items = pools.map((monthly, at) => ({
+    ...{ kind: 'nodePool' as const, name: `p${at}`, machineType: 'cpx31', minimum: 1, maximum: 2 },
+    ...{ hourly: monthly, monthly, reason: null },
+  }));
+  const total = sumOfRanges(pools);
+  return { currency: 'EUR', hourly: total, monthly: total, items, pricedAt: null };
+};
 
 describe('amounts of money', () => {
   test.each([
@@ -22,6 +32,18 @@ describe('amounts of money', () => {
     [range(null, '1'), 'not known'],
   ])('shows a difference of %j as %s', (amounts, shown) => {
     expect(moneyDifference(amounts, 'EUR')).toBe(shown);
+  });
+
+  test('shows what is priced of a cluster, and how many pools have no price', () => {
+    expect(costText(cost(range('1', '2')))).toBe('1.00–2.00 EUR');
+    expect(costText(cost(range('1', '2'), range(null, null)))).toBe('1.00–2.00 EUR plus 1 pool without a price');
+    expect(costText(cost(range(null, null), range(null, null)))).toBe('not known');
+  });
+
+  test('shows what a change adds, although a pool has no price', () => {
+    const [now, after] = [cost(range('1', '2'), range(null, null)), cost(range('2', '4'), range(null, null))];
+    expect(costDifferenceText(now, after)).toBe('+1.00 to +2.00 EUR, of the pools with a price');
+    expect(costDifferenceText(cost(range('1', '2')), cost(range('1', '2')))).toBe('no change');
   });
 
   test('adds amounts without rounding', () => {
