@@ -6,13 +6,23 @@ import { isSame } from './plan.js';
  * resolved to a patch version.
  */
 export function isDeclared(declared: Partial<ClusterSpec>, present: ClusterSpec): boolean {
-  const { kubernetesVersion: version, ...others } = declared;
+  const { kubernetesVersion: version, nodePools, ...others } = declared;
   const hasVersion =
     version === undefined ||
     version === present.kubernetesVersion ||
     present.kubernetesVersion.startsWith(`${version}.`);
-  return hasVersion && isPartOf(others, present);
+  return hasVersion && isPartOf(others, present) && (nodePools === undefined || hasPools(nodePools, present.nodePools));
 }
+
+/** Pools are matched by name: their order says nothing. */
+const hasPools = (declared: ClusterSpec['nodePools'], present: ClusterSpec['nodePools']): boolean =>
+  declared.length === present.length &&
+  declared.every((pool) =>
+    isPartOf(
+      pool,
+      present.find(({ name }) => name === pool.name),
+    ),
+  );
 
 function isPartOf(part: unknown, whole: unknown): boolean {
   if (Array.isArray(part)) {

@@ -42,12 +42,29 @@ describe('a change of two people', () => {
     const now = spec({ nodePools: [pool('general', 5)] });
     const yours = spec({ nodePools: [pool('general', 4)] });
     const differences = differencesOf(began, now, yours);
-    expect(differences).toMatchObject([{ field: 'nodePools.general', by: 'both' }]);
+    expect(differences).toMatchObject([{ field: 'nodePools.general.maximum', by: 'both' }]);
     expect(mergedSpec(yours, differences)).toBeNull();
-    expect(mergedSpec(yours, differences, { 'nodePools.general': 'now' })).toEqual(now);
-    expect(mergedSpec(yours, differences, { 'nodePools.general': 'yours' })).toEqual(
+    expect(mergedSpec(yours, differences, { 'nodePools.general.maximum': 'now' })).toEqual(now);
+    expect(mergedSpec(yours, differences, { 'nodePools.general.maximum': 'yours' })).toEqual(
       spec({ nodePools: [pool('general', 4)] }),
     );
+  });
+
+  test('takes over what they alone changed in a pool of which you changed another field', () => {
+    const of = (machineType: string, maximum: number) =>
+      spec({ nodePools: [{ name: 'general', machineType, maximum }] });
+    const differences = differencesOf(of('cpx31', 5), of('cpx51', 7), of('cpx41', 5));
+    expect(differences.map(({ field, by }) => [field, by])).toEqual([
+      ['nodePools.general.machineType', 'both'],
+      ['nodePools.general.maximum', 'them'],
+    ]);
+    const choices = { 'nodePools.general.machineType': 'yours' } as const;
+    expect(mergedSpec(of('cpx41', 5), differences, choices)).toEqual(of('cpx41', 7));
+  });
+
+  test('asks which pool stands when one of them removed it and the other changed it', () => {
+    const differences = differencesOf(began, spec({ nodePools: [] }), spec({ nodePools: [pool('general', 4)] }));
+    expect(differences).toMatchObject([{ field: 'nodePools.general', by: 'both', now: undefined }]);
   });
 
   test('matches pools by name, whatever their order', () => {

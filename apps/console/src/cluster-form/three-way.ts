@@ -4,7 +4,7 @@ import { readDocument, withField, withPool } from './spec-document.js';
 
 /** A field that differs between the beginning of a change, the present and the change. Undefined: absent. */
 export interface FieldDifference {
-  /** Such as `kubernetesVersion`, `network.podCIDR` or `nodePools.general`. */
+  /** Such as `kubernetesVersion`, `network.podCIDR`, `nodePools.general.maximum`, or `nodePools.general` for a pool that one of them lacks. */
   readonly field: string;
   readonly began: unknown;
   readonly now: unknown;
@@ -21,7 +21,10 @@ type Fields = Readonly<Record<string, unknown>>;
  * Compares three specifications by field; pools match by name. Fields that both changed to the same value do not differ.
  */
 export function differencesOf(began: ClusterSpec, now: ClusterSpec, yours: Partial<ClusterSpec>): FieldDifference[] {
-  const [first, second, third] = [fieldsOf(began), fieldsOf(now), fieldsOf({ ...began, ...yours })];
+  const specs = [began, now, { ...began, ...yours }] as const;
+  const hasPool = (name: string) => specs.every(({ nodePools }) => nodePools?.some((pool) => pool.name === name));
+  const everywhere = new Set(began.nodePools.map(({ name }) => name).filter(hasPool));
+  const [first = {}, second = {}, third = {}] = specs.map((spec) => fieldsOf(spec, everywhere));
   const names = [...new Set([first, second, third].flatMap((fields) => Object.keys(fields)))];
   return names.flatMap((field) => {
     const [a, b, c] = [first[field], second[field], third[field]];
@@ -49,22 +52,28 @@ export function mergedText(
 }
 
 function withFieldOf(text: string, field: string, value: unknown): string {
-  const pool = POOL.exec(field)?.[1];
-  if (pool === undefined) return withField(text, field.split('.'), value);
+  const [, pool, ...rest] = field.split('.');
+  if (!field.startsWith(POOLS)) return withField(text, field.split('.'), value);
   const index = readDocument(text).spec?.nodePools?.findIndex(({ name }) => name === pool) ?? -1;
-  if (index >= 0) return withField(text, ['nodePools', index], value);
+  if (index >= 0) return withField(text, ['nodePools', index, ...rest], value);
   return value === undefined ? text : withPool(text, value);
 }
 
-const POOL = /^nodePools\.([^.]+)$/;
-const NETWORK = 'network.';
+const POOLS = 'nodePools.';
 
-/** One entry per field. A pool is one entry: half of one pool and half of another is no pool that anybody wanted. */
-function fieldsOf(spec: Partial<ClusterSpec>): Fields {
-  const { network, nodePools, ...others } = spec;
+/** One entry per field. A pool that not all three have is one entry. */
+function fieldsOf({ network, nodePools, ...others }: Partial<ClusterSpec>, everywhere: ReadonlySet<string>): Fields {
   return {
     ...others,
-    ...Object.fromEntries(Object.entries(network ?? {}).map(([name, value]) => [`${NETWORK}${name}`, value])),
-    ...Object.fromEntries((nodePools ?? []).map((pool) => [`nodePools.${pool.name}`, pool])),
+    ...prefixed('network.', network ?? {}),
+    ...Object.assign({}, ...(nodePools ?? []).map((pool) => fieldsOfPool(pool, everywhere))),
   };
 }
+
+function fieldsOfPool(pool: ClusterSpec['nodePools'][number], everywhere: ReadonlySet<string>): Fields {
+  const key = `${POOLS}${pool.name}`;
+  return everywhere.has(pool.name) ? prefixed(`${key}.`, pool) : { [key]: pool };
+}
+
+const prefixed = (prefix: string, fields: object): Fields =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [prefix + name, value]));
