@@ -79,6 +79,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
   const leases = leaseStore(pool, clusterTable);
   const dueTimes = dueStore(pool);
   const jobs = clusterJobs(queue, log);
+  const serverRows = serverJobs(queue, log);
   const gate = gardenGate({
     places: settings.concurrency,
     onPause(pause) {
@@ -106,7 +107,8 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
   const verify = verifyConnections({
     store: verificationStore(pool),
     dueTimes,
-    wake: jobs.wake,
+    wakeClusters: jobs.wake,
+    wakeServers: serverRows.wake,
     openToken,
     verifyToken,
     onVerified,
@@ -132,7 +134,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
     onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),
   });
   const onGardenBack = wakeWaiting({
-    wakers: [wakerOf(leases, jobs), wakerOf(leaseStore(pool, serverTable), serverJobs(queue, log))],
+    wakers: [wakerOf(leases, jobs), wakerOf(leaseStore(pool, serverTable), serverRows)],
     log,
   });
   const probe = probeGarden({ garden, dueTimes, onReturn: onGardenBack, log });

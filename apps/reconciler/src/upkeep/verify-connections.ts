@@ -16,6 +16,7 @@ import {
   connectionMessages,
   connectionStandings,
   type OperationWaiting,
+  type ServerId,
   type ServerWaitReason,
   type TokenVerdict,
 } from '@corral/contracts';
@@ -29,7 +30,8 @@ import { inBatches } from '../loop/work.js';
 interface VerifyDeps {
   readonly store: VerificationStore;
   readonly dueTimes: DueStore;
-  readonly wake: RowJobs<ClusterId>['wake'];
+  readonly wakeClusters: RowJobs<ClusterId>['wake'];
+  readonly wakeServers: RowJobs<ServerId>['wake'];
   /** @throws when the token cannot be read: the key that sealed it is not there */
   readonly openToken: OpenToken;
   /** Asks the provider whether a token is valid. Must confirm a refusal before it reports one. */
@@ -49,7 +51,7 @@ const UNREADABLE = 'The stored token cannot be decrypted. Enter it in the connec
 
 /**
  * Verifies tokens that are new, that got no usable answer, or that were last verified a day ago. A change wakes the clusters
- * that use the connection.
+ * and servers that use the connection.
  *
  * @returns the number of verifications
  */
@@ -61,13 +63,14 @@ export const verifyConnections =
   };
 
 async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
-  const { store, dueTimes, wake, onVerified, log, random = Math.random } = deps;
+  const { store, dueTimes, wakeClusters, wakeServers, onVerified, log, random = Math.random } = deps;
   const verdict = await verdictOn(deps, due);
   onVerified(verdict);
   const hasChanged = await store.record(due, verificationOf(verdict, due.failures, random()));
   if (!hasChanged) return;
   log.info('connection stands differently', { connectionId: due.connectionId, verdict });
-  await wake(await dueTimes.makeUsersDue(due.connectionId));
+  const { clusters, servers } = await dueTimes.makeUsersDue(due.connectionId);
+  await Promise.all([wakeClusters(clusters), wakeServers(servers)]);
 }
 
 async function verdictOn(deps: VerifyDeps, due: DueVerification) {

@@ -41,21 +41,32 @@ describe('the verification of connections', () => {
     await due(id);
     return id;
   }
+  /** Its token was rejected: it is looked at again in a day. */
+  async function aServerThatRests(connectionId: string) {
+    const { rows } = await at.pool.query(
+      `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
+       VALUES ($1, $2, 4711, 'cx22', 'hel1', 'x86', 'cloud', now() + interval '1 day') RETURNING id`,
+      [acme.id, connectionId],
+    );
+    return rows[0].id;
+  }
   const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
       store: verificationStore(at.pool),
       dueTimes: dueStore(at.pool),
       log: silentLog,
       onVerified: () => undefined,
-      wake: async (ids) => void woken.push(...ids),
+      wakeClusters: async (ids) => void woken.push(...ids),
+      wakeServers: async (ids) => void woken.push(...ids),
       openToken: () => 'token',
       verifyToken: typeof standing === 'string' ? async () => standing : standing,
     })(running());
 
-  it('makes a connection Ready, wakes its clusters, and repeats in about a day', async () => {
+  it('makes a connection Ready, wakes its clusters and servers, and repeats in about a day', async () => {
     const id = await aDueConnection();
     const cluster = await at.declare(acme, id);
     await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
+    const server = await aServerThatRests(id);
     const woken: string[] = [];
 
     await verifyWith('valid', woken);
@@ -63,7 +74,7 @@ describe('the verification of connections', () => {
     const row = await connection(id);
     expect(row).toMatchObject({ phase: 'Ready', message: '', verify_failures: 0, verified_at: expect.any(Date) });
     expect(row.again_ms).toBeGreaterThan(20 * HOUR_MS);
-    expect(woken).toEqual([cluster.id]);
+    expect(woken.sort()).toEqual([cluster.id, server].sort());
   });
 
   it('wakes no cluster when nothing has changed', async () => {

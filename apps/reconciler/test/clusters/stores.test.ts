@@ -385,7 +385,10 @@ describe('rows', () => {
       const other = await steady();
       const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [user.id]);
 
-      expect(await dueStore(at.pool).makeUsersDue(rows[0].connection_id)).toEqual([user.id]);
+      expect(await dueStore(at.pool).makeUsersDue(rows[0].connection_id)).toEqual({
+        clusters: [user.id],
+        servers: [],
+      });
 
       expect(await at.row(other.id)).toMatchObject({ due_at: null });
     });
