@@ -68,8 +68,11 @@ export async function recordIssueOutcome(
 
 /** A credential that was requested, and to whom it was issued. */
 export interface KubeconfigIssue {
-  /** Null for a person whose account is deleted. */
+  /** Null for a service account, and for a person whose account is deleted. */
   readonly issuedTo: CreatorRow | null;
+  /** The name of the service account. */
+  readonly serviceAccount: string | null;
+  readonly scope: `cluster-${KubeconfigScope}`;
   readonly createdAt: Date;
   readonly ttlSeconds: number;
   /** Null unless the outcome is `completed`. */
@@ -90,22 +93,29 @@ export async function listKubeconfigIssues(
     where: { teamId, targetId: cluster.id, action: 'kubeconfig.issue' },
     orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
     take: limit,
-    select: { createdAt: true, detail: true, user: includeCreator.creator },
+    select: { createdAt: true, detail: true, account: true, user: includeCreator.creator },
   });
-  return rows.map(({ createdAt, detail, user }) => ({
+  return rows.map(({ createdAt, detail, account, user }) => ({
     issuedTo: user,
+    serviceAccount: (account as { readonly name: string } | null)?.name ?? null,
     createdAt,
     ...issueOf(detail as unknown as IssueDetail),
   }));
 }
 
 interface IssueDetail {
+  readonly scope?: KubeconfigScope;
   readonly ttlSeconds: number;
   readonly issued?: boolean;
   readonly expiresAt?: string;
 }
 
-function issueOf({ ttlSeconds, issued, expiresAt }: IssueDetail) {
+function issueOf({ scope = 'admin', ttlSeconds, issued, expiresAt }: IssueDetail) {
   const outcome = issued === undefined ? 'pending' : issued ? 'completed' : 'refused';
-  return { ttlSeconds, outcome, expiresAt: expiresAt === undefined ? null : new Date(expiresAt) } as const;
+  return {
+    scope: `cluster-${scope}`,
+    ttlSeconds,
+    outcome,
+    expiresAt: expiresAt === undefined ? null : new Date(expiresAt),
+  } as const;
 }

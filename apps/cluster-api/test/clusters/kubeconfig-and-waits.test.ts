@@ -212,6 +212,11 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect((await list().expect(200)).body).toEqual({ items: [] });
     const expiresAt = new Date('2027-01-01T00:00:00.000Z');
     garden.adminKubeconfig = async () => ({ kubeconfig: 'x', expiresAt });
+    const ci = t.api.withToken(await t.createAccount(t.acme, `ci-${name}`, { role: 'member' }));
+    await ci
+      .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
+      .send({ scope: 'viewer' })
+      .expect(200);
     await issue({ ttlSeconds: 900 }).expect(200);
     garden.adminKubeconfig = async () => {
       throw new GardenError('refused', 'refused by the garden');
@@ -220,10 +225,12 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
 
     const { body } = await list().expect(200);
 
-    const shared = { issuedTo: expect.objectContaining({ email: t.acme.member.email }), createdAt: expect.any(String) };
+    const person = { issuedTo: expect.objectContaining({ email: t.acme.member.email }), serviceAccount: null };
+    const shared = { ...person, scope: 'cluster-admin', createdAt: expect.any(String) };
     expect(body.items).toEqual([
       { ...shared, ttlSeconds: 600, expiresAt: null, outcome: 'refused' },
       { ...shared, ttlSeconds: 900, expiresAt: expiresAt.toISOString(), outcome: 'completed' },
+      expect.objectContaining({ issuedTo: null, serviceAccount: `ci-${name}`, scope: 'cluster-viewer' }),
     ]);
     const other = await t.api.as(t.acme.member).get(`/api/v1/teams/globex/clusters/${name}/kubeconfig/`);
     expect(other.status).toBe(404);

@@ -8,7 +8,7 @@ import { download } from '../ui/download.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { Expiry } from '../ui/time.js';
-import { IssuedLately, issuedQuery } from './issued-lately.js';
+import { issuedQuery, RecentKubeconfigs } from './recent-kubeconfigs.js';
 
 const MINUTE = 60;
 
@@ -69,7 +69,7 @@ export function AccessTab({ team, cluster }: { readonly team: string; readonly c
   return (
     <>
       {form}
-      <IssuedLately team={team} cluster={cluster} />
+      <RecentKubeconfigs team={team} cluster={cluster} />
     </>
   );
 }

@@ -247,6 +247,11 @@ const acceptedSchema = exactly({ operation: operationSchema, resource: clusterSc
 
 const membershipSchema = exactly({ id: count, slug: filled, name: text, role: roleSchema });
 
+const kubeconfigScopeSchema = {
+  enum: kubeconfigScopes.map((scope) => `cluster-${scope}` as const),
+  description: '`cluster-admin`: full access to this cluster. `cluster-viewer`: reads it, except Secrets.',
+} as const;
+
 export const clusterAnswerSchemas = {
   cluster: clusterSchema,
   clusterList: list(clusterSchema),
@@ -290,17 +295,22 @@ export const clusterAnswerSchemas = {
   kubeconfig: exactly({
     kubeconfig: { ...filled, description: 'A secret: a credential for the cluster.' },
     expiresAt: time,
-    scope: {
-      enum: kubeconfigScopes.map((scope) => `cluster-${scope}` as const),
-      description: '`cluster-admin`: full access to this cluster. `cluster-viewer`: reads it, except Secrets.',
-    },
+    scope: kubeconfigScopeSchema,
   }),
   kubeconfigIssueList: exactly({
     items: {
       type: 'array',
       maxItems: clusterLimits.kubeconfigIssuesShown,
       items: exactly({
-        issuedTo: { anyOf: [person, { type: 'null' }] },
+        issuedTo: {
+          anyOf: [person, { type: 'null' }],
+          description: 'Null for a service account and for a former user.',
+        },
+        serviceAccount: {
+          type: ['string', 'null'],
+          description: 'The name of the service account to which it was issued.',
+        },
+        scope: kubeconfigScopeSchema,
         createdAt: time,
         expiresAt: {
           ...optionalTime,

@@ -270,7 +270,10 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
     expiresAt: '2026-11-21T13:00:00.000Z',
     scope: 'cluster-admin',
   },
-  KubeconfigIssue: { issuedTo: ada, createdAt: at, expiresAt: later, ttlSeconds: 450, outcome: 'completed' },
+  KubeconfigIssue: {
+    ...{ issuedTo: ada, serviceAccount: null, scope: 'cluster-admin' },
+    ...{ createdAt: at, expiresAt: later, ttlSeconds: 450, outcome: 'completed' },
+  },
   Connection: {
     apiVersion,
     kind: 'Connection',

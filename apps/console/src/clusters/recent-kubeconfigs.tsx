@@ -18,7 +18,7 @@ export const issuedQuery = (team: string, name: string) =>
   });
 
 /** Who was issued a kubeconfig, and whether it is still valid. */
-export function IssuedLately({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
+export function RecentKubeconfigs({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const issued = useQuery(issuedQuery(team, cluster.metadata.name));
   return (
     <Section title="Recently issued">
@@ -34,14 +34,16 @@ function Issued({ issues }: { readonly issues: readonly Issue[] }) {
     <Table
       caption="Kubeconfigs, newest first"
       rows={issues}
-      rowKey={({ createdAt, issuedTo }) => `${createdAt} ${issuedTo?.id}`}
+      rowKey={({ createdAt, issuedTo, serviceAccount }) => `${createdAt} ${issuedTo?.id ?? serviceAccount}`}
       columns={[
         {
           id: 'to',
           label: 'Issued to',
           isLong: true,
-          cell: ({ issuedTo }) => issuedTo?.displayName ?? 'a former user',
+          cell: ({ issuedTo, serviceAccount }) =>
+            issuedTo?.displayName ?? (serviceAccount === null ? 'a former user' : `service account ${serviceAccount}`),
         },
+        { id: 'scope', label: 'Access', cell: ({ scope }) => (scope === 'cluster-admin' ? 'full' : 'read only') },
         { id: 'at', label: 'When', cell: ({ createdAt }) => <Time at={createdAt} /> },
         { id: 'until', label: 'Valid until', cell: (issue) => <ValidUntil issue={issue} /> },
       ]}
