@@ -29,9 +29,7 @@ export const setRole = (changeTeam: ChangeTeam, caller: PersonCaller, change: Ro
     const { role } = put;
     const { member, isChanged, losesTokens } = await checkedRoleChange(tx, caller, change);
     if (!isChanged) return member;
-    const left = losesTokens
-      ? await revokeOrHandOverDnsTokens(tx, team.id, member.userId, dnsTokens, caller)
-      : [];
+    const left = losesTokens ? await revokeOrHandOverDnsTokens(tx, team.id, member.userId, dnsTokens, caller) : [];
     await writeRole(tx, team.id, member.userId, role);
     await recordAudit(tx, caller, {
       action: 'member.change',
