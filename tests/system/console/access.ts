@@ -54,6 +54,26 @@ export function testAccess(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('keeps the token out of the configuration of Terraform, and the session when an unknown token is examined', async () => {
+    const page = await running.open('/teams/acme/dns/tokens/+');
+    await page.getByLabel('Name', { exact: true }).fill('terraform');
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Token terraform created' }).waitFor();
+    const token = await snippetOf(page, 'the token');
+    await page.getByRole('tab', { name: 'Terraform' }).click();
+    expect(await snippetOf(page, 'the token for Terraform')).toContain(token);
+    expect(await snippetOf(page, 'the configuration of Terraform')).not.toContain(token);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+
+    await page.getByRole('link', { name: 'DNS tokens' }).first().click();
+    await page.getByLabel('Token to examine').fill('x'.repeat(64));
+    await page.getByRole('button', { name: 'Examine' }).click();
+    await page.getByText('The token could not be examined.').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await closePage(page);
+  });
+
   it('creates, extends and ends a demo', async () => {
     const page = await running.open('/teams/acme/dns/demos');
     await page.getByText('No demos run.').waitFor();
@@ -67,6 +87,8 @@ export function testAccess(started: () => RunningConsole): void {
     const row = page.getByRole('row', { name: /work-shop/ });
     await row.getByText('(in 4 h)').waitFor();
     await row.getByRole('button', { name: 'Extend work-shop' }).press('Enter');
+    await page.getByRole('menuitem', { name: '1 day from now' }).waitFor();
+    expect(await page.getByRole('menuitem', { name: /hours? from now/ }).count()).toBe(0);
     await page.getByRole('menuitem', { name: '3 days from now' }).press('Enter');
     await row.getByText('(in 3 days)').waitFor();
     await row.getByRole('button', { name: 'End work-shop', exact: true }).press('Enter');

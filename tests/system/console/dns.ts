@@ -80,6 +80,45 @@ export function testDns(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('keeps what was typed when a save is refused, and the row under the pointer when it succeeds', async () => {
+    for (let at = 1; at <= 8; at += 1) {
+      await dns('POST', '', { name: `n${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
+    }
+    const page = await running.open('/teams/acme/dns/records', { width: 390 });
+    const edit = page.getByRole('button', { name: 'Edit n7.acme A' });
+    await edit.scrollIntoViewIfNeeded();
+    await edit.click();
+    await page.getByLabel('Value 1').fill('192.0.2.99');
+    await page.getByLabel('Labels').fill('-env=prod');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').getByText('Not saved.').waitFor();
+    expect(await page.getByLabel('Value 1').inputValue()).toBe('192.0.2.99');
+    await expectAccessible(page);
+
+    await page.getByLabel('Labels').fill('env=prod');
+    const scrolled = await page.evaluate(() => window.scrollY);
+    expect(scrolled).toBeGreaterThan(0);
+    await page.getByRole('button', { name: 'Save' }).click();
+    await row(page, 'n7.acme').getByText('192.0.2.99').waitFor();
+    await page.locator('tr:focus', { hasText: 'n7.acme' }).waitFor();
+    expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(0);
+    await closePage(page);
+  });
+
+  it('splits a long text into quoted strings', async () => {
+    const page = await running.open('/teams/acme/dns/records');
+    await page.getByRole('button', { name: 'Add record set' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('key.acme');
+    await page.getByLabel('Type').last().selectOption('TXT');
+    await page.getByLabel('Value 1').fill('x'.repeat(300));
+    await page.getByRole('button', { name: 'Save' }).click();
+    await row(page, 'key.acme').waitFor();
+    expect(await setAt('/key.acme/TXT')).toMatchObject({
+      rrset: { records: [{ value: `"${'x'.repeat(255)}" "${'x'.repeat(45)}"` }] },
+    });
+    await closePage(page);
+  });
+
   it('shows a set with its history, and works at 390 pixels', async () => {
     await addApi();
     const page = await running.open('/teams/acme/dns/records', { width: 390 });

@@ -45,6 +45,17 @@ export function testFrame(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('keeps the frame around a page that does not exist, and says whose a foreign team is', async () => {
+    const page = await running.open('/teams/acme/nonsense');
+    await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+    await page.getByRole('navigation', { name: 'Pages of the team' }).waitFor();
+    await page.goto(url('/console/teams/globex/clusters'));
+    await page.getByRole('heading', { level: 1, name: 'You are not in the team globex' }).waitFor();
+    await page.getByRole('link', { name: 'acme' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await closePage(page);
+  });
+
   it('jumps by keyboard: the palette, and sequences of keys', async () => {
     const page = await running.open('/teams/acme');
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();

@@ -50,6 +50,11 @@ export function testTeam(started: () => RunningConsole): void {
 
     const role = page.getByLabel('Role of ada@example.org');
     await role.selectOption('admin');
+    const plan = page.getByRole('dialog', { name: 'Make ada@example.org an administrator' });
+    await plan.getByText('can do everything in the team').waitFor();
+    await expectAccessible(page);
+    await plan.getByRole('button', { name: 'Change role' }).press('Enter');
+    await plan.waitFor({ state: 'hidden' });
     await invited.keyboard.press('g');
     await invited.keyboard.press('a');
     await invited.getByRole('row', { name: /invitation\.accept/ }).waitFor();
@@ -62,8 +67,46 @@ export function testTeam(started: () => RunningConsole): void {
     await dialog.waitFor({ state: 'hidden' });
     await role.waitFor({ state: 'detached' });
     await invited.reload();
-    await invited.getByText('Not found, or not in your teams.').first().waitFor();
+    await invited.getByRole('heading', { level: 1, name: 'You are not in the team acme' }).waitFor();
+    await expectAccessible(invited);
     await closePage(invited);
+    await closePage(page);
+  });
+
+  it('ends no token of a member by a key press: what a change of a role ends is said first, and can be kept', async () => {
+    const memberSession = running.dev.teams[0]?.member.sessionid;
+    const { token } = await (
+      await fetch(`${running.dev.baseUrl}/api/v1/teams/acme/dns-tokens/`, {
+        method: 'POST',
+        headers: { cookie: `sessionid=${memberSession}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'of the member' }),
+      })
+    ).json();
+    const isValid = async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`${running.dev.dnsUrl}/token`, { headers })).ok;
+    };
+    const page = await running.open('/teams/acme/people');
+    const role = page.getByLabel('Role of member@acme.test');
+    await role.selectOption('viewer');
+    const plan = page.getByRole('dialog', { name: 'Make member@acme.test a viewer' });
+    await plan.getByText('of the member', { exact: true }).waitFor();
+    await plan.getByRole('button', { name: 'Cancel' }).click();
+    await plan.waitFor({ state: 'hidden' });
+    expect([await role.inputValue(), await isValid()]).toEqual(['member', true]);
+
+    await role.selectOption('viewer');
+    await plan.getByLabel(/^Keep them/).check();
+    await plan.getByRole('button', { name: 'Change role' }).click();
+    await plan.waitFor({ state: 'hidden' });
+    expect([await role.inputValue(), await isValid()]).toEqual(['viewer', true]);
+
+    await role.selectOption('member');
+    await page
+      .getByRole('dialog', { name: 'Make member@acme.test a member' })
+      .getByRole('button', { name: 'Change role' })
+      .click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
     await closePage(page);
   });
 
