@@ -215,22 +215,8 @@ export function sliceElements(text: string, key: string): string[] {
 
 /** Tells whether valid JSON stays within `nestingMax` levels. */
 export function isShallow(text: string): boolean {
-  return !hasManyOpenings(text) || childrenOf(text) !== null;
+  return childrenOf(text) !== null;
 }
-
-/** Whether there are enough opening brackets for more than `nestingMax` levels, which most texts do not have. */
-function hasManyOpenings(text: string): boolean {
-  let openings = 0;
-  for (let at = 0; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code !== OBJECT && code !== ARRAY) continue;
-    openings += 1;
-    if (openings > nestingMax) return true;
-  }
-  return false;
-}
-
-const [OBJECT, ARRAY] = [0x7b, 0x5b];
 
 /**
  * Finds the values directly inside the object or array that `text`, valid JSON, holds; null when it is nested too
