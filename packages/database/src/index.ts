@@ -1,4 +1,3 @@
-export { isDatabaseAway } from './database-away.js';
 export { findHold, type Hold, type HoldFinding, isHeld, isHeldNow, rebuiltSinceBackup } from './holds.js';
 export { applyMigrations } from './migrate/apply-migrations.js';
 export { createMigration, diffMigrations } from './migrate/diff-migrations.js';
@@ -21,5 +20,5 @@ export { type RetentionRule, retentionCount, retentionRules } from './retention/
 export { type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { grantServiceRights, roleOf } from './roles/grant-rights.js';
 export { type DatabaseService, databaseServices } from './roles/service-rights.js';
+export { isDatabaseAway, isLockTimeout, isUniqueViolation } from './statement-errors.js';
 export { lockChangesOfTeams, lockTeamChanges } from './team-locks.js';
-export { isLockTimeout, isUniqueViolation } from './violations.js';

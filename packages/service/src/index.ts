@@ -41,8 +41,7 @@ export {
 } from './config-variables.js';
 export { createHealth, type Health, type HealthCheck } from './health.js';
 export { createLog, type Log, type LogFields, type LogLevel, type RootLog, redactText, silentLog } from './log.js';
-export { createMetrics, type Metrics } from './metrics.js';
-export { poolMetrics } from './pool-metrics.js';
+export { createMetrics, type Metrics, poolMetrics } from './metrics.js';
 export {
   consoleVariables,
   gardenVariables,

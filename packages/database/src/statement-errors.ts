@@ -1,5 +1,17 @@
 import { types } from 'node:util';
 
+/*
+ * What the error of a statement means, whether Prisma or `pg` ran it.
+ */
+
+/** The adapter's view of a driver error. */
+interface AdapterCause {
+  readonly kind?: string;
+  readonly code?: string;
+  readonly originalCode?: string;
+  readonly severity?: string;
+}
+
 /** SQLSTATE classes for an unavailable, starting or overloaded server, as opposed to an invalid statement. */
 const awayStates = /^(08|53|57P0[1-5]|57014|25P03)/;
 const awayErrnos = new Set([
@@ -34,14 +46,6 @@ export function isDatabaseAway(error: unknown): boolean {
   return awayMessages.test(error.message) || isAwayBelowPrisma(error);
 }
 
-/** The adapter's view of a driver error. */
-interface AdapterCause {
-  readonly kind?: string;
-  readonly code?: string;
-  readonly originalCode?: string;
-  readonly severity?: string;
-}
-
 /**
  * Prisma wraps the adapter's error and gives all failures of raw queries the same code. Errors at the start or end of a
  * transaction come unwrapped.
@@ -56,4 +60,27 @@ function isAwayBelowPrisma(error: Error): boolean {
     awayStates.test(cause.code ?? '') ||
     (cause.code === CLOSED_TO_CONNECTIONS && cause.severity === 'FATAL')
   );
+}
+
+/** SQLSTATE `unique_violation` and `lock_not_available`. */
+const [UNIQUE_VIOLATION, LOCK_NOT_AVAILABLE] = ['23505', '55P03'];
+
+/** Prisma reports of raw statements (P2010), and of others (P2039), only that they failed; its adapter has the cause. */
+function causeOf(error: Error): AdapterCause | undefined {
+  const { code, meta } = error as { code?: unknown; meta?: { driverAdapterError?: { cause?: AdapterCause } } };
+  return code === 'P2010' || code === 'P2039' ? meta?.driverAdapterError?.cause : undefined;
+}
+
+/** Whether a statement of Prisma or `pg` failed because a row with the key exists already. */
+export function isUniqueViolation(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return code === 'P2002' || code === UNIQUE_VIOLATION || causeOf(error)?.kind === 'UniqueConstraintViolation';
+}
+
+/** Whether a statement of Prisma or `pg` exceeded its pool's `lockTimeoutMs`. */
+export function isLockTimeout(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { code?: unknown };
+  return code === LOCK_NOT_AVAILABLE || causeOf(error)?.originalCode === LOCK_NOT_AVAILABLE;
 }
