@@ -3,7 +3,7 @@ import { mirrorStore, type RrsetScope } from '@corral/dns-data';
 import { type FlakyProxy, startFlakyProxy } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { parseRrsetQuery } from '../src/rrsets/list-query.js';
+import { parseRrsetQuery } from '../src/http/request.js';
 import { expectRefusal } from './support/expect-refusal.js';
 import { type MirroredRrset, selectRrsets } from './support/select-rrsets.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';

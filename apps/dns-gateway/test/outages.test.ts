@@ -167,7 +167,7 @@ describe('edges', () => {
    *   actions: page and sort ignored, no meta, ownership, ids .... actions
    *   actions survive a restart .................................. here
    *   every action ends, whatever the upstream says .............. here
-   *   last_page a number, six keys ............................... rrset-lists, src/domain/list-query
+   *   last_page a number, six keys ............................... lists, src/http/request
    *   per_page=100 clamped, repeated keys ........................ zones, rrset-lists
    *   one zone by name and by number ............................. zones, client-traces
    *   names decoded once, in one spelling, label boundaries ...... bad-names, src/domain/rrset-access

@@ -2,7 +2,7 @@ import { dnsCallerOf } from '@corral/auth';
 import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
-import { paginationOf, parseActionIds, parseActionQuery, parseId } from '../rrsets/list-query.js';
+import { paginationOf, parseActionIds, parseActionQuery, parseId } from '../http/request.js';
 import type { Services } from '../services.js';
 import { findActions } from './follow-actions.js';
 

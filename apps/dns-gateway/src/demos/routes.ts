@@ -3,8 +3,7 @@ import { dnsCallerOf, findDnsCaller } from '@corral/auth';
 import { dnsBodyLimits, type dnsDemoRoutes, parseCreateDemo, parseExtendDemo } from '@corral/contracts';
 import type { HandlersOf } from '@corral/http-api';
 import { queryOf, sendJsonText } from '@corral/http-api';
-import { jsonObjectBody } from '../http/json-body.js';
-import { pageOf, paginationOf, parsePage } from '../rrsets/list-query.js';
+import { jsonObjectBody, pageOf, paginationOf, parsePage } from '../http/request.js';
 import type { DemoServices, Services } from '../services.js';
 import { createDemo, endDemo, extendDemo, getDemo, listDemos } from './demos.js';
 

@@ -15,10 +15,9 @@ import type { UpstreamWrite } from '@corral/hcloud';
 import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { DnsError, notFound } from '../dns-error.js';
-import { jsonObjectBody } from '../http/json-body.js';
+import { jsonObjectBody, paginationOf, parseRrsetQuery } from '../http/request.js';
 import type { Services, WriteAnswer } from '../services.js';
 import { visibleTo } from '../zones/zone-directory.js';
-import { paginationOf, parseRrsetQuery } from './list-query.js';
 import { noteRefused } from './send-write.js';
 import { writeRrset } from './write-rrset.js';
 

@@ -2,7 +2,7 @@ import { type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { withMember, type ZoneRecord } from '@corral/dns-data';
 import { queryOf, sendJsonText } from '@corral/http-api';
 import type { RequestHandler } from 'express';
-import { fitsLabels, paginationOf, parsePage, parseSelection } from '../rrsets/list-query.js';
+import { fitsLabels, paginationOf, parsePage, parseSelection } from '../http/request.js';
 import type { Services } from '../services.js';
 import { visibleTo } from './zone-directory.js';
 

@@ -1,5 +1,5 @@
 import { type RrsetSelection, readRrsetBody, type SortKey } from '@corral/dns-data';
-import { fitsLabels } from '../../src/rrsets/list-query.js';
+import { fitsLabels } from '../../src/http/request.js';
 
 export interface MirroredRrset {
   readonly name: string;
