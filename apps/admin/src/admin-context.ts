@@ -39,9 +39,9 @@ export interface AdminContext {
   readonly operator: string;
   /** A connection for reading. Postgres refuses changes by it and by the three stores. */
   readonly prisma: Prisma;
-  readonly teams: Pick<TeamStore, 'findTeam' | 'listTeams'>;
-  readonly users: Pick<UserStore, 'findUser' | 'listMembers'>;
-  readonly tokens: Pick<DnsTokenStore, 'listTokens' | 'countActive'>;
+  readonly teams: TeamStore;
+  readonly users: UserStore;
+  readonly tokens: DnsTokenStore;
   /**
    * Runs `work` in one transaction together with the entries of the operator's act: none is there without the other.
    *

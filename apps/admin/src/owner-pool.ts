@@ -9,14 +9,14 @@ export interface OwnerPoolOptions extends Pick<PoolOptions, 'connectionsMax' | '
 
 /** Runs `work` with connections that cannot change anything, for statements that Prisma cannot express. */
 export const readByPool = <T>(
-  context: Pick<AdminContext, 'settings'>,
+  context: AdminContext,
   options: OwnerPoolOptions,
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> => withPool(context, { ...options, isReadOnly: true }, work);
 
 /** Runs `work` with connections and closes them. For work in several transactions, which notes its own act. */
 export async function withPool<T>(
-  { settings }: Pick<AdminContext, 'settings'>,
+  { settings }: AdminContext,
   { purpose, ...options }: OwnerPoolOptions & { readonly isReadOnly?: boolean },
   work: (pool: Pool) => Promise<T>,
 ): Promise<T> {

@@ -1,3 +1,4 @@
+import type { NamedTeam } from '@corral/auth';
 import {
   clusterLimits,
   dnsLimits,
@@ -7,8 +8,8 @@ import {
   teamLimits,
   teamQuotas,
 } from '@corral/contracts';
-import { type Prisma, sqlText, type Transaction } from '@corral/database';
-import { recordsOfTeam } from '@corral/dns-data';
+import type { Prisma, Transaction } from '@corral/database';
+import { auditLog } from '@corral/dns-data';
 
 /** Numbers of a team by name: each a number, or null for the default of the installation. */
 export type OwnNumbers<Name extends string> = Readonly<Record<Name, number | null>>;
@@ -36,7 +37,7 @@ const select = Object.fromEntries(
 /** Numbers that operators set per team, in the columns of its row. */
 export interface TeamNumbers<Name extends string> {
   readonly names: readonly Name[];
-  read(db: Pick<Prisma, 'team'>, id: string): Promise<OwnNumbers<Name>>;
+  read(db: Transaction, id: string): Promise<OwnNumbers<Name>>;
   write(tx: Transaction, id: string, wanted: Partial<OwnNumbers<Name>>): Promise<void>;
   /** What would change, as the audit log shows it; empty if nothing does. */
   changes(before: OwnNumbers<Name>, wanted: Partial<OwnNumbers<Name>>): FieldChange[];
@@ -87,20 +88,21 @@ export const limitDefaults: Readonly<Record<TeamLimit, number>> = {
 };
 
 /** What a team has of each quota. Pools and nodes are those of its largest cluster; nodes are counted by the maximums. */
-export async function readUsed(
-  db: Pick<Prisma, '$queryRaw'>,
-  id: string,
-): Promise<Readonly<Record<TeamQuota, number>>> {
-  const [row] = await db.$queryRaw<Record<TeamQuota, number>[]>`
-    SELECT (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
-           coalesce(max(pools), 0)::int AS "poolsPerCluster", coalesce(max(nodes), 0)::int AS "nodesPerCluster",
-           (SELECT count(*)::int FROM adopted_server WHERE team_id = team.id) AS "adoptedServers",
-           ${sqlText(recordsOfTeam('team.slug'))} AS "dnsRecords"
-    FROM team LEFT JOIN (
-      SELECT team_id, cluster_id, count(*) AS pools, sum(maximum) AS nodes FROM node_pool GROUP BY team_id, cluster_id
-    ) AS largest ON largest.team_id = team.id
-    WHERE team.id = ${id}::uuid GROUP BY team.id`;
-  return row as Record<TeamQuota, number>;
+export async function readUsed(db: Prisma, team: NamedTeam): Promise<Readonly<Record<TeamQuota, number>>> {
+  const { id: teamId } = team;
+  const pools = await db.nodePool.groupBy({
+    by: ['clusterId'],
+    where: { teamId },
+    _count: true,
+    _sum: { maximum: true },
+  });
+  return {
+    clusters: await db.cluster.count({ where: { teamId } }),
+    poolsPerCluster: Math.max(0, ...pools.map(({ _count }) => _count)),
+    nodesPerCluster: Math.max(0, ...pools.map(({ _sum }) => _sum.maximum ?? 0)),
+    adoptedServers: await db.adoptedServer.count({ where: { teamId } }),
+    dnsRecords: (await auditLog(db).readUsage(team)).records,
+  };
 }
 
 /** The quotas that are below what the team has: it keeps everything, and gets nothing more. */

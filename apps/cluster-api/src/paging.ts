@@ -1,4 +1,4 @@
-import { parseTime } from '@corral/contracts';
+import { parseId, parseTime } from '@corral/contracts';
 import { found, invalidField } from './problem.js';
 
 /** The position of an item in a list that is sorted newest first. The next page starts after it. */
@@ -6,14 +6,6 @@ export interface Position {
   readonly createdAt: Date;
   readonly id: string;
 }
-
-const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
-/**
- * Reads the id of a resource, whose letters may be capitals (RFC 9562 section 4).
- *
- * @returns the id as answers have it; null for other texts, which Postgres does not accept as an id
- */
-export const parseId = (text: string): string | null => (uuid.test(text) ? text.toLowerCase() : null);
 
 /** The id in a path, as answers have it. @throws Problem `not_found` for another text: no resource can have it */
 export const requiredId = (text: unknown): string => found(parseId(String(text)));

@@ -118,7 +118,7 @@ export const declaredOf = (row: DeclaredRow): ClusterDeclaration => ({
 });
 
 /** `jsonb` does not keep the order of members; this restores the order of the documentation. */
-export function storedSpecOf({ spec }: Pick<DeclaredRow, 'spec'>): StoredSpec {
+export function storedSpecOf({ spec }: DeclaredRow): StoredSpec {
   const { connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan, network } = spec as StoredSpec;
   const { nodeCIDR, podCIDR, serviceCIDR, ...more } = network;
   return {

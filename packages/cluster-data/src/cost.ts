@@ -4,6 +4,7 @@ import {
   type CostDifference,
   joinsByCommand,
   type NodePoolSpec,
+  type PoolSource,
   serverKindOf,
 } from '@corral/contracts';
 import type { NodePrices } from '@corral/hcloud';
@@ -11,19 +12,16 @@ import Big from 'big.js';
 import type { Columns } from './columns.js';
 
 /** Whether the garden creates the pool's nodes. Other pools consist of servers that the team adopted. */
-export const isManaged = ({ source }: Pick<NodePoolSpec, 'source'>): boolean => source === 'managed';
+export const isManaged = ({ source }: { readonly source: PoolSource }): boolean => source === 'managed';
 
 /** The lowest and highest number of nodes of a pool. Adopted servers exist even while the cluster is hibernated. */
-export function nodeRangeOf(
-  pool: Pick<NodePoolSpec, 'source' | 'minimum' | 'maximum'>,
-  { hibernated }: Pick<ClusterSpec, 'hibernated'>,
-): readonly [fewest: number, most: number] {
+export function nodeRangeOf(pool: NodePoolSpec, hibernated: boolean): readonly [fewest: number, most: number] {
   if (!isManaged(pool)) return [pool.maximum, pool.maximum];
   return hibernated ? [0, 0] : [effectiveMinimum(pool), pool.maximum];
 }
 
 /** The garden keeps at least one node in a pool whose maximum is above zero. */
-function effectiveMinimum({ minimum, maximum }: Pick<NodePoolSpec, 'minimum' | 'maximum'>): number {
+function effectiveMinimum({ minimum, maximum }: NodePoolSpec): number {
   return maximum > 0 ? Math.max(1, minimum) : 0;
 }
 
@@ -60,9 +58,16 @@ export type NodePrice =
 /** Hours of an average month: 8,760 per year / 12. */
 const HOURS_PER_MONTH = 730;
 
+/** What the price of a node of a pool depends on, besides its region. */
+export interface PricedPool {
+  readonly source: PoolSource;
+  readonly machineType: string;
+  readonly publicIP: boolean;
+}
+
 /** The price of one node of a pool: the server plus its public address, if it has one. */
 export function nodePriceOf(
-  { source, machineType, publicIP }: Pick<NodePoolSpec, 'source' | 'machineType' | 'publicIP'>,
+  { source, machineType, publicIP }: PricedPool,
   region: string,
   known: KnownPrices | null,
 ): NodePrice {
@@ -140,7 +145,7 @@ interface PriceContext {
 }
 
 function itemOf(pool: NodePoolSpec, { region, hibernated, prices }: PriceContext): Item {
-  const [minimum, maximum] = nodeRangeOf(pool, { hibernated });
+  const [minimum, maximum] = nodeRangeOf(pool, hibernated);
   const price = nodePriceOf(pool, region, prices);
   const rangeOf = (each: Big): Range => ({
     minimum: each.times(minimum).toFixed(),

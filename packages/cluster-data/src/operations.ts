@@ -113,7 +113,7 @@ export const operationOfJson = (json: OperationJson): OperationRecord =>
   operationOf({ ...json, createdAt: new Date(json.createdAt), updatedAt: new Date(json.updatedAt) });
 
 /** Operations that are not open have ended. Of those only a failed one changes: to succeeded, when its work is done after all. */
-export function isOpen({ state }: Pick<OperationRecord, 'state'>): boolean {
+export function isOpen({ state }: { readonly state: OperationState }): boolean {
   return openOperationStates.some((open) => open === state);
 }
 
@@ -183,13 +183,7 @@ export function verdictAssignments({
  * SQL condition for operations that the verdict changes: open ones, and a failed one whose work is done after all. `waiting` is a
  * parameter.
  */
-export function isNewsAbout({
-  state,
-  progress,
-  isFinal,
-  changes,
-  waiting,
-}: Required<Pick<VerdictParameters, 'state' | 'progress' | 'isFinal' | 'changes' | 'waiting'>>): string {
+export function isNewsAbout({ state, progress, isFinal, changes, waiting }: Required<VerdictParameters>): string {
   return `(operation.state = 'failed' AND ${state}::operation_state = 'succeeded' OR ${isOpenIn('operation')}
     AND (${isFinal} OR operation.waiting IS DISTINCT FROM ${waiting}
          OR ${changes} AND (operation.state <> ${state}::operation_state OR operation.progress < ${progress})))`;

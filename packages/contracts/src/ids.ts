@@ -24,6 +24,17 @@ export const asConnectionId = (id: string): ConnectionId => id as ConnectionId;
 export const asServerId = (id: string): ServerId => id as ServerId;
 export const asOperationId = (id: string): OperationId => id as OperationId;
 
+/** The pattern of an id in answers. */
+export const uuidPattern = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';
+const uuid = new RegExp(uuidPattern, 'i');
+
+/**
+ * Reads the id of a resource, whose letters may be capitals (RFC 9562 section 4).
+ *
+ * @returns the id as answers have it; null for other texts, which Postgres does not accept as an id
+ */
+export const parseId = (text: string): string | null => (uuid.test(text) ? text.toLowerCase() : null);
+
 /** Parses the provider's number of a server, as in paths; null when it is invalid. */
 export function parseServerId(text: string): number | null {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;

@@ -158,7 +158,7 @@ const broughtBackText = ({ dnsTokens, invitations, members }: HoldReport['brough
 
 const actOn =
   (what: 'begin' | 'end') =>
-  ({ id }: Pick<Hold, 'id'>): ActOfInstallation => ({
+  ({ id }: { readonly id: string }): ActOfInstallation => ({
     team: null,
     action: `hold.${what}`,
     target: { kind: 'Hold', name: id },

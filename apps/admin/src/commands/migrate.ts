@@ -26,11 +26,7 @@ export function migrateCommand(withContext: WithContext): Command {
 }
 
 /** Applies all pending migrations, prepares the queue, and grants the rights of the services. */
-export async function migrateInstallation({
-  io,
-  settings,
-  progress,
-}: Pick<AdminContext, 'io' | 'settings' | 'progress'>) {
+export async function migrateInstallation({ io, settings, progress }: AdminContext) {
   const applied = await applyMigrations({
     databaseUrl: settings.databaseUrl,
     migrationsDir: io.migrationsDir,

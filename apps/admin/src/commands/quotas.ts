@@ -1,3 +1,4 @@
+import type { NamedTeam } from '@corral/auth';
 import { type TeamLimit, type TeamQuota, teamLimitMax, teamQuotaMax } from '@corral/contracts';
 import { lockTeamChanges } from '@corral/database';
 import { type Command, InvalidArgumentError } from 'commander';
@@ -42,9 +43,9 @@ export function addQuotaCommands(team: Command, withContext: WithContext): void 
     .description('show the quotas of a team, what it uses of them, and its request limits')
     .action(
       withContext(async (context, slug: string) => {
-        const { id } = await context.getTeam(slug);
-        const state = await quotaState(context, id, await quotaNumbers.read(context.prisma, id));
-        const limits = limitRows(await limitNumbers.read(context.prisma, id));
+        const team = await context.getTeam(slug);
+        const state = await quotaState(context, team, await quotaNumbers.read(context.prisma, team.id));
+        const limits = limitRows(await limitNumbers.read(context.prisma, team.id));
         context.print({ team: slug, ...state, limits }, `${quotaTable(state)}\n${limitTable(limits)}`);
       }),
     );
@@ -55,8 +56,8 @@ export function addQuotaCommands(team: Command, withContext: WithContext): void 
     numbers: quotaNumbers,
     texts: quotaTexts,
     range: (quota) => [0, teamQuotaMax[quota]],
-    async show(context, id, own) {
-      const state = await quotaState(context, id, own);
+    async show(context, team, own) {
+      const state = await quotaState(context, team, own);
       return { body: state, text: `${quotaTable(state)}${exceededText(state)}` };
     },
   });
@@ -67,7 +68,7 @@ export function addQuotaCommands(team: Command, withContext: WithContext): void 
     numbers: limitNumbers,
     texts: limitTexts,
     range: (limit) => [1, teamLimitMax[limit]],
-    async show(_context, _id, own) {
+    async show(_context, _team, own) {
       const limits = limitRows(own);
       return { body: { limits }, text: limitTable(limits) };
     },
@@ -81,7 +82,11 @@ interface SetCommand<Name extends string> {
   readonly numbers: TeamNumbers<Name>;
   readonly texts: Texts<Name>;
   readonly range: (name: Name) => readonly [least: number, most: number];
-  readonly show: (context: AdminContext, id: string, own: OwnNumbers<Name>) => Promise<{ body: object; text: string }>;
+  readonly show: (
+    context: AdminContext,
+    team: NamedTeam,
+    own: OwnNumbers<Name>,
+  ) => Promise<{ body: object; text: string }>;
 }
 
 function addSetCommand<Name extends string>(team: Command, withContext: WithContext, what: SetCommand<Name>): void {
@@ -100,7 +105,7 @@ function addSetCommand<Name extends string>(team: Command, withContext: WithCont
       const team = await context.getTeam(slug);
       const before =
         dryRun === true ? await numbers.read(context.prisma, team.id) : await change(context, team, what, wanted);
-      const { body, text } = await what.show(context, team.id, { ...before, ...wanted });
+      const { body, text } = await what.show(context, team, { ...before, ...wanted });
       const changed = numbers.changes(before, wanted).map(({ pointer }) => pointer.split('/').at(-1) as Name);
       const said =
         dryRun === true ? 'Nothing has changed; without --dry-run it would be:' : `Changed: ${changed.length}.`;
@@ -117,7 +122,7 @@ const wantedOf = <Name extends string>(options: object): Partial<OwnNumbers<Name
 /** @returns the numbers before */
 function change<Name extends string>(
   { change }: AdminContext,
-  team: Awaited<ReturnType<AdminContext['getTeam']>>,
+  team: NamedTeam,
   { numbers, action }: SetCommand<Name>,
   wanted: Partial<OwnNumbers<Name>>,
 ): Promise<OwnNumbers<Name>> {
@@ -150,10 +155,10 @@ interface QuotaState {
 
 async function quotaState(
   { prisma, settings }: AdminContext,
-  id: string,
+  team: NamedTeam,
   own: OwnNumbers<TeamQuota>,
 ): Promise<QuotaState> {
-  const used = await readUsed(prisma, id);
+  const used = await readUsed(prisma, team);
   const defaults = quotaDefaults(settings.recordsPerTeam);
   const rows = quotaNumbers.names.map((quota) => {
     const limit = own[quota] ?? defaults[quota];

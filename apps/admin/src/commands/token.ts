@@ -1,4 +1,5 @@
 import { type DnsTokenRecord, issueDnsToken, revokeDnsToken } from '@corral/auth';
+import { parseId } from '@corral/contracts';
 import { lockTeamChanges } from '@corral/database';
 import { Command, InvalidArgumentError } from 'commander';
 import { type WithContext, writtenByWork } from '../admin-context.js';
@@ -62,7 +63,8 @@ export function tokenCommand(withContext: WithContext): Command {
         await change(writtenByWork, async (tx) => {
           await lockTeamChanges(tx, team.id);
           const by = { userId: null, requestId: null, operator };
-          if (uuidPattern.test(tokenId) && (await revokeDnsToken(tx, team, tokenId, by))) return;
+          const id = parseId(tokenId);
+          if (id !== null && (await revokeDnsToken(tx, team, id, by))) return;
           throw new OperatorError(
             `Team "${slug}" has no token ${tokenId}, or it is already revoked. \`token list ${slug}\` shows the IDs.`,
           );
@@ -72,8 +74,6 @@ export function tokenCommand(withContext: WithContext): Command {
     );
   return command;
 }
-
-const uuidPattern = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 function expiryOption(text: string): Date {
   const expiry = parseExpiry(text, new Date());

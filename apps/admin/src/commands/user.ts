@@ -86,7 +86,7 @@ export function userCommand(withContext: WithContext): Command {
 
 const actOn =
   (what: 'create' | 'unlink' | 'end') =>
-  ({ email }: Pick<UserRecord, 'email'>): ActOfInstallation => ({
+  ({ email }: UserRecord): ActOfInstallation => ({
     team: null,
     action: `user.${what}`,
     target: { kind: 'User', name: email },

@@ -1,5 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { FieldChange } from '@corral/contracts';
-import canonicalize from 'canonicalize';
 
 /**
  * What a declaration changes, for the audit log.
@@ -9,5 +9,5 @@ import canonicalize from 'canonicalize';
 export function changesOf<P extends Readonly<Record<string, unknown>>>(from: P | null, to: P): FieldChange[] {
   return Object.entries(to)
     .map(([pointer, value]) => ({ pointer, from: from?.[pointer] ?? null, to: value }))
-    .filter((change) => canonicalize(change.from) !== canonicalize(change.to));
+    .filter((change) => !isDeepStrictEqual(change.from, change.to));
 }

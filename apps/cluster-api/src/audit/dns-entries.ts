@@ -1,6 +1,5 @@
-import { type AuditActorKind, type AuditOutcome, normalEmail } from '@corral/contracts';
+import { type AuditActorKind, type AuditOutcome, normalEmail, parseId } from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
-import { parseId } from '../paging.js';
 import type { AuditFilters, AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from './log.js';
 import { combinationsOf, newestEntries, newestOfGroups } from './newest-entries.js';
 

@@ -48,7 +48,7 @@ export const offeredMachines = (
   machineTypes.filter(({ usable, architecture }) => usable && (architecture !== 'arm64' || features.has('arm64')));
 
 /** A region without zones offers every machine type. */
-export function isAvailableIn(region: string, machine: Pick<MachineType, 'name'>, { regions }: CloudProfile): boolean {
+export function isAvailableIn(region: string, machine: MachineType, { regions }: CloudProfile): boolean {
   const zones = regions.find(({ name }) => name === region)?.zones ?? [];
   return (
     zones.length === 0 || zones.some(({ unavailableMachineTypes }) => !unavailableMachineTypes.includes(machine.name))

@@ -24,10 +24,12 @@ export async function registerKey<Id extends string>(
   resourceId: Id,
 ): Promise<Id | null> {
   if (request === null) return null;
-  const count = await tx.$executeRaw`
-    INSERT INTO idempotency_key (team_id, user_id, key, request_hash, resource_id)
-    VALUES (${caller.team.id}::uuid, ${ownerIdOf(caller)}::uuid, ${request.key}, ${request.requestHash}, ${resourceId}::uuid)
-    ON CONFLICT DO NOTHING`;
+  const key = { teamId: caller.team.id, userId: ownerIdOf(caller), key: request.key };
+  const requestHash = new Uint8Array(request.requestHash);
+  const { count } = await tx.idempotencyKey.createMany({
+    data: [{ ...key, requestHash, resourceId }],
+    skipDuplicates: true,
+  });
   if (count === 1) return null;
   const first = await readKey(tx, caller, request);
   // Keys are kept for two days. This one was deleted between the two statements, so the request counts as new.

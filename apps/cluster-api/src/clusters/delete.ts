@@ -112,7 +112,7 @@ export function deletionPreview({ spec, startedAt }: ClusterRecord): DeletedReso
 }
 
 function deletedNodesOf(pool: ClusterRecord['spec']['nodePools'][number], hibernated: boolean): DeletedResource {
-  const [least, most] = nodeRangeOf(pool, { hibernated });
+  const [least, most] = nodeRangeOf(pool, hibernated);
   if (!isManaged(pool)) {
     const leaving = `${most} adopted servers leave the cluster`;
     const note =

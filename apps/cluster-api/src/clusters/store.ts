@@ -249,7 +249,7 @@ export async function findServers({ db, caller, isLocked }: ClusterView, connect
   const clusters = clustersOf(caller);
   if (clusters === null) return servers;
   return servers.map((server) =>
-    server.claimedBy === null || coversCluster({ clusters }, server.claimedBy.cluster)
+    server.claimedBy === null || coversCluster(clusters, server.claimedBy.cluster)
       ? server
       : { ...server, claimedBy: { ...server.claimedBy, isHidden: true } },
   );

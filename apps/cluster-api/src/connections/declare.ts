@@ -153,7 +153,7 @@ async function replace(
   // A token whose key is no longer in the ring counts as absent.
   const isNewToken = judged !== null && !isSameText(secrets.openOrNull(current.sealed, current.id), judged.token);
   const tokenStatus = judged && tokenStatusOf(judged.verdict, isNewToken ? null : current, Math.random());
-  if (!isNewToken && isUnchanged(current, { name, providerConfig })) {
+  if (!isNewToken && isUnchanged(current, name, providerConfig)) {
     const connection = tokenStatus === null ? current : await restateConnection(change, current, tokenStatus);
     return { connection, affectsUsers: connection.phase !== current.phase };
   }

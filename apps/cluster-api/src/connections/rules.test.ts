@@ -1,13 +1,23 @@
-import type { ConnectionPhase } from '@corral/contracts';
+import { asConnectionId, type ConnectionPhase } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import { Problem } from '../problem.js';
-import { checkConnectionSpec, type DeclaredConnection, isUnchanged, tokenStatusOf } from './rules.js';
+import { checkConnectionSpec, isUnchanged, tokenStatusOf } from './rules.js';
+import type { ConnectionRecord } from './view.js';
 
-const current: DeclaredConnection = {
+const current: ConnectionRecord = {
+  id: asConnectionId('c'),
+  ref: 'main',
+  generation: 1,
   name: 'Production',
   provider: 'hcloud',
   providerConfig: { a: 1, b: { c: [2] } },
   phase: 'Ready',
+  verifiedAt: null,
+  message: '',
+  project: null,
+  currency: null,
+  createdAt: new Date(0),
+  updatedAt: new Date(0),
 };
 const spec = (more: object = {}) => ({ provider: 'hcloud' as const, providerConfig: {}, ...more });
 
@@ -53,8 +63,8 @@ describe('a replacement', () => {
       { name: 'Production', providerConfig: { a: '1', b: { c: [2] } } },
       false,
     ],
-  ])('%s', (_what, replacement, unchanged) => {
-    expect(isUnchanged(current, replacement)).toBe(unchanged);
+  ])('%s', (_what, { name, providerConfig }, unchanged) => {
+    expect(isUnchanged(current, name, providerConfig)).toBe(unchanged);
   });
 });
 

@@ -8,11 +8,15 @@ import {
 import { invalidField } from '../problem.js';
 import type { ConnectionRecord } from './view.js';
 
-/** The stored fields that decide about a change of the connection. */
-export type DeclaredConnection = Pick<ConnectionRecord, 'name' | 'provider' | 'providerConfig' | 'phase'>;
+/** What the status of a connection shows about its token. */
+export interface ShownToken {
+  readonly phase: ConnectionRecord['phase'];
+  readonly message: string;
+  readonly project: ConnectionRecord['project'];
+}
 
-/** What is known about a token, in the form that the connection's status shows. */
-export interface TokenStatus extends Pick<ConnectionRecord, 'phase' | 'message' | 'project'> {
+/** What is known about a token. */
+export interface TokenStatus extends ShownToken {
   /** Whether the provider has just accepted the token. */
   readonly isVerified: boolean;
   /** Time until the next verification, in ms. */
@@ -28,7 +32,7 @@ const DAY_MS = 86_400_000;
  * @param current the stored connection, or null when the team has none with that ref
  * @throws Problem `validation_failed`, `immutable_field`
  */
-export function checkConnectionSpec(current: DeclaredConnection | null, spec: ConnectionSpecInput): void {
+export function checkConnectionSpec(current: ConnectionRecord | null, spec: ConnectionSpecInput): void {
   if (current === null && spec.token === undefined) {
     throw invalidField('validation_failed', '/spec/token', 'is required for a new connection');
   }
@@ -43,8 +47,9 @@ export function checkConnectionSpec(current: DeclaredConnection | null, spec: Co
 
 /** Whether a replacement changes neither name nor provider settings. Does not consider the token. */
 export function isUnchanged(
-  current: DeclaredConnection,
-  { name, providerConfig }: Pick<ConnectionRecord, 'name' | 'providerConfig'>,
+  current: ConnectionRecord,
+  name: string,
+  providerConfig: ConnectionRecord['providerConfig'],
 ): boolean {
   return current.name === name && isDeepStrictEqual(current.providerConfig, providerConfig);
 }
@@ -55,11 +60,7 @@ export function isUnchanged(
  * @param known the status of this token so far, or null for a new token
  * @param random from 0 to 1, spreads the next verifications of connections that were created together
  */
-export function tokenStatusOf(
-  verdict: TokenVerdict,
-  known: Pick<ConnectionRecord, 'phase' | 'message' | 'project'> | null,
-  random: number,
-): TokenStatus {
+export function tokenStatusOf(verdict: TokenVerdict, known: ShownToken | null, random: number): TokenStatus {
   if (verdict === 'unknown') {
     const { phase, message, project } = known ?? unverified;
     return { phase, message, project, isVerified: false, againMs: RETRY_MS };

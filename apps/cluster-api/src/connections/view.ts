@@ -1,6 +1,5 @@
 import type { ConnectionRecord as StoredConnection } from '@corral/cluster-data';
 import { apiVersion, type Connection } from '@corral/contracts';
-import type { Caller } from '../changes/caller.js';
 import { contentTagOf, quoted } from '../changes/entity-tag.js';
 
 /** A stored connection, without its token. */
@@ -15,7 +14,10 @@ export function connectionTagOf(of: ConnectionRecord): string {
 }
 
 /** A connection as clients see it. Contains neither the token nor anything derived from it. */
-export function connectionBody({ team }: Pick<Caller, 'team'>, of: ConnectionRecord): Connection {
+export function connectionBody(
+  { team }: { readonly team: { readonly slug: string } },
+  of: ConnectionRecord,
+): Connection {
   return {
     apiVersion,
     kind: 'Connection',

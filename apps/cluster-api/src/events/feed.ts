@@ -40,7 +40,8 @@ export function renderBlock({ comment, retry, event, id, data }: SseBlock): Buff
   return Buffer.from(`${lines.join('\n')}\n\n`);
 }
 
-const keyOf = ({ kind, targetId }: Pick<EventRecord, 'kind' | 'targetId'>): string => `${kind} ${targetId}`;
+const keyOf = ({ kind, targetId }: { readonly kind: string; readonly targetId: string }): string =>
+  `${kind} ${targetId}`;
 
 /**
  * Drops record set events that a later event supersedes. They would carry the same body, which may be long, and

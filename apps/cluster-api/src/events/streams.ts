@@ -20,7 +20,7 @@ export interface Viewer {
 }
 
 /** Whether the user could GET the resource. Members see their own DNS tokens and everything else of the team. */
-function mayRead({ kind, ownerId }: Pick<RenderedEvent, 'kind' | 'ownerId'>, { userId, role }: Viewer): boolean {
+function mayRead({ kind, ownerId }: RenderedEvent, { userId, role }: Viewer): boolean {
   return kind !== 'DnsToken' || roleCovers(role, 'admin') || ownerId === userId;
 }
 

@@ -3,7 +3,6 @@ import {
   type AccountVerifier,
   bearerToken,
   type CallingAccount,
-  type Membership,
   SESSION_COOKIE,
   type Session,
   type SessionStore,
@@ -173,7 +172,7 @@ function isNamedBy({
   team,
   team_slug,
   team_id,
-}: Request['params']): (team: Pick<Membership, 'slug' | 'teamNumber'>) => boolean {
+}: Request['params']): (team: { readonly slug: string; readonly teamNumber: number }) => boolean {
   if (team_id !== undefined) return ({ teamNumber }) => String(teamNumber) === team_id;
   return ({ slug }) => slug === (team ?? team_slug);
 }

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { OperationRecord } from '@corral/cluster-data';
 import {
   type ClusterQueryParameter,
   type ClusterRoute,
@@ -7,6 +6,9 @@ import {
   clusterLimits,
   cutText,
   nextLookSeconds,
+  type OperationId,
+  type OperationKind,
+  type OperationState,
   parseTime,
 } from '@corral/contracts';
 import { bytesOf, jsonObjectOf, queryOf } from '@corral/http-api';
@@ -128,12 +130,16 @@ export function idempotencyKeyOf(req: Request): KeyedRequest | null {
   return { key, requestHash };
 }
 
+/** What clients learn of an operation that begins. */
+interface AnnouncedOperation {
+  readonly id: OperationId;
+  readonly kind: OperationKind;
+  readonly state: OperationState;
+  readonly waiting: object | null;
+}
+
 /** Says where and when to look at an operation that a request has begun. */
-export function announceOperation(
-  res: Response,
-  operation: Pick<OperationRecord, 'id' | 'kind' | 'state' | 'waiting'>,
-  context: OperationContext,
-): void {
+export function announceOperation(res: Response, operation: AnnouncedOperation, context: OperationContext): void {
   res.set('Operation-Location', operationUrl(operation, context));
   res.set('Retry-After', String(nextLookSeconds(operation)));
 }
@@ -142,7 +148,7 @@ export function announceOperation(
 const waitIn = /(?:^|,)[ \t]*wait[ \t]*=[ \t]*"?(\d{1,9})"?[ \t]*(?:[;,]|$)/i;
 
 /** @returns the seconds for which the client prefers to wait, bounded; 0 for none, and for one that is not valid */
-export function preferredWaitSeconds({ headers }: Pick<Request, 'headers'>): number {
+export function preferredWaitSeconds({ headers }: Request): number {
   const text = [headers.prefer ?? []].flat().join(', ');
   return Math.min(Number(waitIn.exec(text)?.[1] ?? 0), clusterLimits.operationWaitSecondsMax);
 }

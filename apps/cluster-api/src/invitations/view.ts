@@ -1,10 +1,12 @@
-import type { TeamNames } from '@corral/cluster-data';
 import type { InvitationBody, ReceivedInvitationBody, SentInvitationBody } from '@corral/contracts';
 import type { InvitationRecord, ReceivedInvitation } from './store.js';
 
-type Team = Pick<TeamNames, 'number'>;
+/** A team, as paths and answers of the team endpoints name it. */
+interface Numbered {
+  readonly number: number;
+}
 
-export const invitationBody = ({ number }: Team, invitation: InvitationRecord): InvitationBody => ({
+export const invitationBody = ({ number }: Numbered, invitation: InvitationRecord): InvitationBody => ({
   id: invitation.id,
   team: number,
   email: invitation.email,
@@ -13,7 +15,7 @@ export const invitationBody = ({ number }: Team, invitation: InvitationRecord): 
   is_accepted: invitation.acceptedAt !== null,
 });
 
-export const sentInvitationBody = (team: Team, invitation: InvitationRecord): SentInvitationBody => ({
+export const sentInvitationBody = (team: Numbered, invitation: InvitationRecord): SentInvitationBody => ({
   ...invitationBody(team, invitation),
   created_at: invitation.createdAt.toISOString(),
   expires_at: invitation.expiresAt.toISOString(),

@@ -8,6 +8,7 @@ import {
   nextLookSeconds,
   type OperationKind,
   type OperationState,
+  parseId,
   type TeamId,
 } from '@corral/contracts';
 import { queryOf } from '@corral/http-api';
@@ -17,7 +18,7 @@ import { type Caller, clustersOf } from '../changes/caller.js';
 import { admit, callerLoader, callerOf } from '../http/caller.js';
 import { shareOfTeam } from '../http/concurrency-limits.js';
 import { parsePaging, preferredWaitSeconds } from '../http/request.js';
-import { cursorAt, pageOf, parseId, positionOf } from '../paging.js';
+import { cursorAt, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { operationWaits, type WaitEnd } from './operation-waits.js';
@@ -27,7 +28,7 @@ import { operationBody } from './view.js';
 /** Whether the narrowing of the caller, if any, covers the target of the operation. */
 function isVisible({ target }: OperationRecord, caller: Caller): boolean {
   const clusters = clustersOf(caller);
-  return clusters === null || (target.kind === 'Cluster' && coversCluster({ clusters }, target.name));
+  return clusters === null || (target.kind === 'Cluster' && coversCluster(clusters, target.name));
 }
 
 /** How often waited operations are read without a notification, in ms. */

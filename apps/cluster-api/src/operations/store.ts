@@ -13,12 +13,13 @@ import {
   type OperationKind,
   type OperationState,
   openOperationStates,
+  parseId,
   type TeamId,
 } from '@corral/contracts';
 import { type Prisma, sqlText, type Transaction } from '@corral/database';
 import { currentTraceparent } from '@corral/service';
 import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
-import { isBehind, newestFirst, type Position, parseId } from '../paging.js';
+import { isBehind, newestFirst, type Position } from '../paging.js';
 import type { WaitedOperation } from './operation-waits.js';
 
 interface OperationQuery {

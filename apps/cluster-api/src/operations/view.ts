@@ -1,6 +1,6 @@
 import { personOf } from '@corral/auth';
 import type { OperationRecord } from '@corral/cluster-data';
-import type { Operation } from '@corral/contracts';
+import type { Operation, OperationId } from '@corral/contracts';
 
 export interface OperationContext {
   readonly team: { readonly slug: string };
@@ -28,6 +28,6 @@ export function operationBody(operation: OperationRecord, context: OperationCont
 }
 
 /** The URL for polling the operation. */
-export function operationUrl({ id }: Pick<OperationRecord, 'id'>, { team, publicUrl }: OperationContext): string {
+export function operationUrl({ id }: { readonly id: OperationId }, { team, publicUrl }: OperationContext): string {
   return `${publicUrl}/api/v1/teams/${team.slug}/operations/${id}/`;
 }

@@ -90,7 +90,7 @@ export function pathOfAuthorization({ redirectUri, codeChallenge, state, device 
 }
 
 /** How the page and the list of sessions name the program. */
-export const nameOfProgram = ({ device }: Pick<AuthorizationRequest, 'device'>): string =>
+export const nameOfProgram = ({ device }: AuthorizationRequest): string =>
   device === null ? 'Corral CLI' : `Corral CLI on ${device}`;
 
 export interface ConfirmationPage {

@@ -177,7 +177,7 @@ const differences = <F extends ServerField>(
  * @param claimToken the claim of the team's own earlier adoption, or null
  * @throws Problem `server_claimed`
  */
-export function checkIsUnclaimed({ labels }: Pick<ServerReading, 'labels'>, claimToken: string | null): void {
+export function checkIsUnclaimed({ labels }: ServerReading, claimToken: string | null): void {
   if (Object.hasOwn(labels, serverLabels.clusterNode)) {
     throw new Problem('server_claimed', 'The server is a node of another cluster, which manages and may delete it.');
   }

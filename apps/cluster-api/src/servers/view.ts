@@ -1,6 +1,5 @@
 import type { ServerState } from '@corral/cluster-data';
 import { type AdoptedServer, type AdoptedServerSpec, apiVersion, type OperationId } from '@corral/contracts';
-import type { Caller } from '../changes/caller.js';
 
 /** A stored server of a team: what was acknowledged and what was last observed. */
 export interface AdoptedServerRecord extends Omit<ServerState, 'nodeName'> {
@@ -19,10 +18,13 @@ export interface AdoptedServerRecord extends Omit<ServerState, 'nodeName'> {
 }
 
 /** Operations and the audit log name a server by its id, which never changes. */
-export const serverNameOf = ({ serverID }: Pick<AdoptedServerSpec, 'serverID'>): string => String(serverID);
+export const serverNameOf = ({ serverID }: AdoptedServerSpec): string => String(serverID);
 
 /** An adopted server as clients see it. */
-export function adoptedServerBody({ team }: Pick<Caller, 'team'>, of: AdoptedServerRecord): AdoptedServer {
+export function adoptedServerBody(
+  { team }: { readonly team: { readonly slug: string } },
+  of: AdoptedServerRecord,
+): AdoptedServer {
   const { id, spec, connectionRef, phase, message, claimedBy, operationId } = of;
   return {
     apiVersion,

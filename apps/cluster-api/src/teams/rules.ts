@@ -1,5 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { DnsTokenHandling, Role, UserId } from '@corral/contracts';
-import canonicalize from 'canonicalize';
 import { invalidField, notFound, Problem } from '../problem.js';
 import type { MemberRecord } from './store.js';
 
@@ -74,7 +74,7 @@ export function refuseReadOnlyChanges(
 ): void {
   const now = present as Readonly<Record<string, unknown>>;
   for (const [field, value] of Object.entries(sent)) {
-    if (writable.includes(field) || canonicalize(value) === canonicalize(now[field])) continue;
+    if (writable.includes(field) || isDeepStrictEqual(value, now[field])) continue;
     throw invalidField('immutable_field', `/${field}`, 'is read-only. Omit it, or send its current value');
   }
 }

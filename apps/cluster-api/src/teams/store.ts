@@ -148,7 +148,7 @@ export async function writeRole(tx: Transaction, teamId: TeamId, userId: UserId,
 export async function deleteMember(
   tx: Transaction,
   teamId: TeamId,
-  { userId, email }: Pick<MemberRecord, 'userId' | 'email'>,
+  { userId, email }: MemberRecord,
   now: Date,
 ): Promise<void> {
   await tx.invitation.updateMany({

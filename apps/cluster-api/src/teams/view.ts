@@ -1,4 +1,3 @@
-import type { TeamNames } from '@corral/cluster-data';
 import type { MemberRemovalBody, TeamBody, TeamMemberBody } from '@corral/contracts';
 import { contentTagOf } from '../changes/entity-tag.js';
 import { invitationBody } from '../invitations/view.js';
@@ -10,7 +9,7 @@ export interface TeamView {
 }
 
 /** The page where people manage a team. */
-export type DashboardUrlOf = (team: Pick<TeamNames, 'slug' | 'number'>) => string;
+export type DashboardUrlOf = (team: { readonly slug: string; readonly number: number }) => string;
 
 export interface DashboardConfig {
   /** Public base URL of this service, without a trailing slash. */

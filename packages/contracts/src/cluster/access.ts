@@ -25,7 +25,7 @@ const outsiders = {
   team: { anonymous: 'authentication_required', stranger: 'not_found' },
 } as const;
 
-export function clusterVerdictsOf(route: Pick<ClusterRoute, 'access' | 'people'>): ClusterVerdicts {
+export function clusterVerdictsOf(route: ClusterRoute): ClusterVerdicts {
   const { access } = route;
   const isOpen = access === 'public' || access === 'session';
   const ofPerson = (role: Role): Verdict => (isOpen || roleCovers(role, access) ? 'served' : 'permission_denied');

@@ -1,4 +1,5 @@
 import type { JSONSchema } from 'json-schema-to-ts';
+import { uuidPattern } from '../ids.js';
 import { exactly } from '../schema-objects.js';
 
 /* Building blocks of the answer schemas. Every documented field is always present, and no undocumented field is. */
@@ -12,7 +13,7 @@ export const optionalTime = { ...time, type: ['string', 'null'] } as const;
 export const uuid = {
   type: 'string',
   format: 'uuid',
-  pattern: '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$',
+  pattern: uuidPattern,
 } as const;
 /** An address of a person, with which they sign in or are invited. */
 export const email = { type: 'string', format: 'email', minLength: 1 } as const;

@@ -46,7 +46,7 @@ export const dnsBodyLimitsOf = (route: DnsRoute): BodyLimits =>
  */
 export type StrangerVerdict = 'hidden' | 'forbidden' | 'left out' | 'shared';
 
-export function dnsStrangerVerdictOf({ path, kind }: Pick<DnsRoute, 'path' | 'kind'>): StrangerVerdict {
+export function dnsStrangerVerdictOf({ path, kind }: DnsRoute): StrangerVerdict {
   if (path === '/zones' || path === '/zones/{zone}') return 'shared';
   if (kind === 'write' && path.startsWith('/zones')) return 'forbidden';
   return /\{(name|id|label)\}/.test(path) ? 'hidden' : 'left out';

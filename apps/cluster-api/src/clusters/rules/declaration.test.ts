@@ -147,7 +147,7 @@ describe('completing a specification', () => {
       ['the maximum, on adopted servers', 'pooled', 0, 3, false, [3, 3]],
       ['the maximum, on adopted servers of a hibernated cluster', 'onprem', 3, 3, true, [3, 3]],
     ] as const)('is %s', (_what, source, minimum, maximum, hibernated, range) => {
-      expect(nodeRangeOf({ source, minimum, maximum }, { hibernated })).toEqual(range);
+      expect(nodeRangeOf(aPool({ source, minimum, maximum }), hibernated)).toEqual(range);
     });
   });
 

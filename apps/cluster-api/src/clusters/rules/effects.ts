@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isManaged, nodeRangeOf } from '@corral/cluster-data';
 import type {
   ChangeEffect,
@@ -8,7 +9,6 @@ import type {
   NodePoolSpec,
   PoolEffect,
 } from '@corral/contracts';
-import canonicalize from 'canonicalize';
 import semver from 'semver';
 import { hasWorkers, type PoolPointers } from '../../node-pools/rules.js';
 import type { ClusterRecord } from '../store.js';
@@ -280,7 +280,7 @@ function reasonToScale(
 }
 
 function rangeOf(pool: NodePoolSpec, spec: ClusterSpec): Range {
-  const [minimum, maximum] = nodeRangeOf(pool, spec);
+  const [minimum, maximum] = nodeRangeOf(pool, spec.hibernated);
   return { minimum, maximum };
 }
 
@@ -305,9 +305,9 @@ function imageReplacesNodes(
   desired: NodePoolSpec['image'],
   seen: SeenImage | null,
 ): boolean {
-  if (canonicalize(old) === canonicalize(desired)) return false;
+  if (isDeepStrictEqual(old, desired)) return false;
   // Image options go to the provider's extension as they are, which may include them in its hash of the pool.
-  if (canonicalize(optionsOf(old)) !== canonicalize(optionsOf(desired))) return true;
+  if (!isDeepStrictEqual(optionsOf(old), optionsOf(desired))) return true;
   const name = seen?.name ?? old.name;
   const version = seen?.version ?? old.version;
   if (desired.name === undefined) return false;

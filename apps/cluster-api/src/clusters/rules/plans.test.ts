@@ -570,7 +570,7 @@ describe('properties of effects', () => {
   const pictureOf = (declared: ClusterSpec): Map<string, Range> =>
     new Map(
       declared.nodePools.map((each) => {
-        const [minimum, maximum] = nodeRangeOf(each, declared);
+        const [minimum, maximum] = nodeRangeOf(each, declared.hibernated);
         return [each.name, { minimum, maximum }];
       }),
     );

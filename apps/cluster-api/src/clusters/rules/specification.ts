@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { isManaged } from '@corral/cluster-data';
 import {
   type ClusterNetwork,
@@ -11,7 +12,6 @@ import {
   nodePoolDefaults,
   placeOf,
 } from '@corral/contracts';
-import canonicalize from 'canonicalize';
 import type { PoolPointers } from '../../node-pools/rules.js';
 
 /* What a specification says: completed, and compared with another one. */
@@ -166,7 +166,7 @@ function orderChanged(before: readonly NodePoolSpec[], after: readonly NodePoolS
   const common = (pools: readonly NodePoolSpec[], others: readonly NodePoolSpec[]) =>
     pools.map(({ name }) => name).filter((name) => others.some((other) => other.name === name));
   const [from, to] = [common(before, after), common(after, before)];
-  return isSame(from, to) ? [] : [{ pointer: '/spec/nodePools', from, to }];
+  return isDeepStrictEqual(from, to) ? [] : [{ pointer: '/spec/nodePools', from, to }];
 }
 
 function fieldsChanged(place: string, before: object, after: object): FieldChange[] {
@@ -177,8 +177,5 @@ function fieldsChanged(place: string, before: object, after: object): FieldChang
       from: old.get(member) ?? null,
       to: wanted.get(member) ?? null,
     }))
-    .filter(({ from, to }) => !isSame(from, to));
+    .filter(({ from, to }) => !isDeepStrictEqual(from, to));
 }
-
-/** Compares as canonical JSON. */
-const isSame = (one: unknown, other: unknown): boolean => one === other || canonicalize(one) === canonicalize(other);

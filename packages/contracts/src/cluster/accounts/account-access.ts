@@ -4,25 +4,18 @@ import type { AccountAction, AccountNarrowing } from './service-account.js';
 
 /* What service accounts may do: the role as for people, then the narrowing. */
 
-type AccessOf = Pick<ClusterRoute, 'method' | 'path' | 'access' | 'people' | 'ofClusters' | 'isDryRun'>;
-
 /** Whether only people have access: their own data, people of the team, the subscription, and lasting credentials. */
-export const isForPeople = ({ access, people }: Pick<ClusterRoute, 'access' | 'people'>): boolean =>
-  people === true || access === 'session';
+export const isForPeople = ({ access, people }: ClusterRoute): boolean => people === true || access === 'session';
 
 /** The kind of action that a request to the route is. */
-export function accountActionOf({
-  method,
-  path,
-  isDryRun,
-}: Pick<ClusterRoute, 'method' | 'path' | 'isDryRun'>): AccountAction {
+export function accountActionOf({ method, path, isDryRun }: ClusterRoute): AccountAction {
   if (method === 'get' || isDryRun) return 'read';
   if (method === 'delete') return 'delete';
   return path.endsWith('/kubeconfig/') ? 'kubeconfig' : 'change';
 }
 
 /** The path parameter with the name of a cluster; null for a route that names none. */
-export const clusterParameterOf = ({ path }: Pick<ClusterRoute, 'path'>): string | null =>
+export const clusterParameterOf = ({ path }: ClusterRoute): string | null =>
   /\/clusters\/\{(\w+)\}\//.exec(path)?.[1] ?? null;
 
 /** @param pattern with at most one `*` at the start and one at the end */
@@ -34,11 +27,12 @@ function matches(pattern: string, name: string): boolean {
   return openEnd ? name.startsWith(text) : name === text;
 }
 
-export const coversCluster = ({ clusters }: Pick<AccountNarrowing, 'clusters'>, name: string): boolean =>
+/** Whether one of the patterns covers the name of a cluster. */
+export const coversCluster = (clusters: readonly string[], name: string): boolean =>
   clusters.some((pattern) => matches(pattern, name));
 
 /** Whether the narrowing leaves any cluster out. */
-export const isNarrowedToClusters = ({ clusters }: Pick<AccountNarrowing, 'clusters'>): boolean =>
+export const isNarrowedToClusters = ({ clusters }: AccountNarrowing): boolean =>
   !clusters.some((pattern) => pattern.length > 0 && pattern.replaceAll('*', '') === '');
 
 export type AccountRefusal = 'people' | 'role' | 'action' | 'cluster';
@@ -56,7 +50,7 @@ export interface AccountRights extends AccountNarrowing {
  */
 export function refusalOfAccount(
   rights: AccountRights,
-  route: AccessOf,
+  route: ClusterRoute,
   cluster: string | null,
 ): AccountRefusal | null {
   const { access } = route;
@@ -65,5 +59,5 @@ export function refusalOfAccount(
   if (!roleCovers(rights.role, access)) return 'role';
   if (!rights.actions.includes(accountActionOf(route))) return 'action';
   if (!isNarrowedToClusters(rights) || route.ofClusters !== undefined) return null;
-  return cluster !== null && coversCluster(rights, cluster) ? null : 'cluster';
+  return cluster !== null && coversCluster(rights.clusters, cluster) ? null : 'cluster';
 }
