@@ -10,8 +10,8 @@ import {
 } from '@corral/auth';
 import { connectPrisma, connectReadingPrisma, type Prisma, type Transaction } from '@corral/database';
 import { OperatorError } from './operator-error.js';
+import { type Act, type ActOfInstallation, recordAct } from './operators/acts.js';
 import { operatorName } from './operators/operator-name.js';
-import { type Act, type ActOfInstallation, recordAct } from './operators/record-acts.js';
 import { readSettings, type Settings } from './settings.js';
 
 /** Wraps the action of a command with a context. Arguments and options are passed on from commander. */

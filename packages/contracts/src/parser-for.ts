@@ -1,6 +1,6 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
-import { cutText } from './cut-text.js';
 import { messageOf, placeOf } from './field-messages.js';
+import { cutText } from './text-rules.js';
 
 export type JsonObject = Record<string, unknown>;
 

@@ -4,11 +4,10 @@ import { parseConnectionPost, parseConnectionPut } from '../src/cluster/clusters
 import { parseDnsTokenPost } from '../src/cluster/dns/dns-token.js';
 import { parseInvitationPost, parseTeamPut, readsAsForeignSlug } from '../src/cluster/people/team.js';
 import { parseAdoptedServerPost } from '../src/cluster/servers/adopted-server.js';
-import { cutText, storableText } from '../src/cut-text.js';
 import { parseCreateDemo } from '../src/dns/requests.js';
 import { placeOf } from '../src/field-messages.js';
 import { parseServerId } from '../src/ids.js';
-import { isShownName, shownNameOf, textRules } from '../src/text-rules.js';
+import { cutText, isShownName, shownNameOf, storableText, textRules } from '../src/text-rules.js';
 import { parseTime } from '../src/time.js';
 import { refusedFields } from './refused-fields.js';
 

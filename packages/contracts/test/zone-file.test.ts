@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { decodeZoneFile } from '../src/dns/zone-file/decode-zone-file.js';
-import { parseZoneFile, zoneFileLimits } from '../src/dns/zone-file/parse-zone-file.js';
+import { decodeZoneFile, parseZoneFile, zoneFileLimits } from '../src/dns/zone-file/parse-zone-file.js';
 import { writeZoneFile } from '../src/dns/zone-file/write-zone-file.js';
 
 const zone = { zoneName: 'example.test', zoneTtl: 3_600 };

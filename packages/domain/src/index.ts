@@ -2,5 +2,4 @@ export * from './apply.js';
 export * from './export-formats.js';
 export * from './plan.js';
 export * from './record-set-api.js';
-export * from './set-text.js';
 export * from './zone-file-plan.js';

@@ -268,3 +268,10 @@ export function hasSameLabels({ labels: one }: SetContent, { labels: other }: Se
 /** What undoes the changes: the sets as they were before. */
 export const wayBack = (changes: readonly SetChange[]): WantedSet[] =>
   changes.map(({ name, type, from }) => ({ name, type, content: from }));
+
+/** Labels as people type and read them: `env=prod`. */
+export const labelTexts = (labels: SetContent['labels']): string[] =>
+  Object.entries(labels).map((pair) => pair.join('='));
+
+/** A TTL with its unit. Null is the default of the zone. */
+export const ttlText = (ttl: SetContent['ttl']): string => (ttl === null ? 'default' : `${ttl} s`);

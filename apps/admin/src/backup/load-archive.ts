@@ -1,5 +1,5 @@
 import type { Prisma, Transaction } from '@corral/database';
-import { beginHoldOfRestored } from '../hold/begin-hold.js';
+import { beginHoldOfRestored } from '../hold/begin-and-end.js';
 import type { Manifest, SequenceState } from './archive-format.js';
 import { readArchive } from './read-archive.js';
 

@@ -3,7 +3,7 @@ import { type CourseRecord, courseStore, endCourse, isCourseCode, type LiveDemo 
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
-import type { ActOfInstallation } from '../operators/record-acts.js';
+import type { ActOfInstallation } from '../operators/acts.js';
 import { wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 

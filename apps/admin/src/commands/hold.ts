@@ -1,11 +1,10 @@
 import { findHold, type Hold, readClock, type Transaction } from '@corral/database';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import { beginHold, beginHoldOfRestored } from '../hold/begin-hold.js';
-import { type Ended, endHold } from '../hold/end-hold.js';
+import { beginHold, beginHoldOfRestored, type Ended, endHold } from '../hold/begin-and-end.js';
 import { type HoldReport, readHoldReport } from '../hold/hold-report.js';
 import { OperatorError } from '../operator-error.js';
-import type { Act, ActOfInstallation } from '../operators/record-acts.js';
+import type { Act, ActOfInstallation } from '../operators/acts.js';
 import { timeOption } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 

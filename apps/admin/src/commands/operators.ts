@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import { type OperatorAct, readActs } from '../operators/read-acts.js';
+import { type OperatorAct, readActs } from '../operators/acts.js';
 import { timeOption, wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 

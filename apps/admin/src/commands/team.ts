@@ -3,7 +3,7 @@ import { type Role, roles } from '@corral/contracts';
 import { auditLog, courseStore, endDemosOfTeam } from '@corral/dns-data';
 import { Command, Option } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import type { Act } from '../operators/record-acts.js';
+import type { Act } from '../operators/acts.js';
 import { renderTable } from '../table.js';
 import { demoTable } from './course.js';
 import { addQuotaCommands } from './quotas.js';

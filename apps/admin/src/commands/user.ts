@@ -11,7 +11,7 @@ import {
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
-import type { ActOfInstallation } from '../operators/record-acts.js';
+import type { ActOfInstallation } from '../operators/acts.js';
 import { renderTable } from '../table.js';
 
 export function userCommand(withContext: WithContext): Command {

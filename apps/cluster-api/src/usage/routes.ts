@@ -4,8 +4,7 @@ import type { Request, RequestHandler } from 'express';
 import { callerOf } from '../http/caller.js';
 import { invalidField } from '../problem.js';
 import type { Services } from '../services.js';
-import { isWrongRange, type UsageRange, usageRangeOf } from './range.js';
-import { usageSeries } from './series.js';
+import { isWrongRange, type UsageRange, usageRangeOf, usageSeries } from './rules.js';
 import { listHours } from './store.js';
 
 /** The handler for usage. */

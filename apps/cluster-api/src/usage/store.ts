@@ -1,7 +1,6 @@
 import { retentionLimits, type TeamId } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
-import { HOUR_MS, type UsageRange } from './range.js';
-import type { HourRecord } from './series.js';
+import { HOUR_MS, type HourRecord, type UsageRange } from './rules.js';
 
 const KEPT_MS = (retentionLimits.usageDays + 1) * 24 * HOUR_MS;
 

@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type AskedRange, HOUR_MS, type UsageRange, usageRangeOf } from './range.js';
-import { type HourRecord, usageSeries } from './series.js';
+import { type AskedRange, HOUR_MS, type HourRecord, type UsageRange, usageRangeOf, usageSeries } from './rules.js';
 
 describe('series', () => {
   const NOW = Date.parse('2026-11-24T10:20:00.000Z');

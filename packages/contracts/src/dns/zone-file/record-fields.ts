@@ -1,4 +1,4 @@
-import { cutText } from '../../cut-text.js';
+import { cutText } from '../../text-rules.js';
 import { dnsLimits } from '../limits.js';
 import { splitString } from '../record-values.js';
 import type { Token } from './entries.js';
