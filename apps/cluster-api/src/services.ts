@@ -11,7 +11,7 @@ import type { AppConfig } from './app-config.js';
 import { type Catalogue, cachedCatalogue } from './catalogue/cached-catalogue.js';
 import { type ChangeTeam, type InTurn, teamChanges } from './changes/team-changes.js';
 import type { Credentials } from './http/caller.js';
-import { type RequestLimits, requestLimits } from './http/rate-limits.js';
+import { type RequestLimits, requestLimits } from './http/limits.js';
 import type { EventNotifications } from './operations/operation-waits.js';
 import type { OidcClient } from './people/oidc-client.js';
 import type { IssuerCalls } from './tokens/issuer-calls.js';

@@ -57,9 +57,15 @@ export {
   identityStore,
   unlinkIdentity,
 } from './people/identity-store.js';
-export { displayNameOf, personOf } from './people/person.js';
 export { type NamedTeam, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
-export { type MemberRecord, type UserRecord, type UserStore, userStore } from './people/user-store.js';
+export {
+  displayNameOf,
+  type MemberRecord,
+  personOf,
+  type UserRecord,
+  type UserStore,
+  userStore,
+} from './people/user-store.js';
 export {
   type RedeemedCode,
   type SignInCodeStore,

@@ -41,7 +41,11 @@ export const lockConnection = (tx: Transaction, teamId: TeamId, ref: string): Pr
   lock(tx, 'SELECT id FROM connection WHERE team_id = $1::uuid AND ref = $2 FOR UPDATE', [teamId, ref]);
 
 /** Prevents a connection from being deleted or getting another token until the transaction ends. */
-export const keepConnection = (db: Transaction | Queryable, teamId: TeamId, connectionId: ConnectionId): Promise<void> =>
+export const keepConnection = (
+  db: Transaction | Queryable,
+  teamId: TeamId,
+  connectionId: ConnectionId,
+): Promise<void> =>
   lock(db, 'SELECT id FROM connection WHERE team_id = $1::uuid AND id = $2::uuid FOR KEY SHARE', [
     teamId,
     connectionId,

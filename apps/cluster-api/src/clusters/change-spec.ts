@@ -291,6 +291,7 @@ function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPl
   const absent = {
     id: NIL_ID,
     name,
+    shootName: '',
     observedGeneration: 0,
     revision: 0,
     seedName: null,

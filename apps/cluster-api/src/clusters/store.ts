@@ -37,7 +37,7 @@ import {
   coversCluster,
   type TeamId,
 } from '@corral/contracts';
-import { sql, sqlText, type Transaction } from '@corral/database';
+import { type Sql, sql, sqlText, type Transaction } from '@corral/database';
 import type { QuotaOverrides } from '../app-config.js';
 import { type Caller, clustersOf } from '../changes/caller.js';
 import type { PoolServer } from '../node-pools/claim-servers.js';
@@ -51,6 +51,8 @@ export interface ClusterRecord extends ClusterDeclaration, SeenCluster {
   readonly priorities: ReadonlyMap<string, number>;
   /** Number of ready nodes of each pool on adopted servers, by pool name. */
   readonly backingReady: ReadonlyMap<string, number>;
+  /** Its name on the garden. */
+  readonly shootName: string;
   /** The price list as the connection's project sees it. Null until first read. */
   readonly prices: KnownPrices | null;
   /** Increases with every change that clients can see. */
@@ -93,19 +95,19 @@ const quotasOfTeam = sqlText(selectOf('team', teamColumns.quotas));
 const { declared, observed, shown } = clusterColumns;
 
 /** Each row is a consistent snapshot of a cluster, with its pools in order and the prices of its connection. */
-export const wholeClusters = sql`
+const wholeClusters = sql`
   SELECT ${sqlText(selectOf('cluster', { ...declared, ...observed, ...shown }))}, ${pricesOfConnection},
          ${sqlText(backedPoolsOfCluster)} AS pools,
          (SELECT ${sqlText(jsonOf('operation', operationColumns, { creator: creatorOfOperation }))}
           FROM operation WHERE target_id = cluster.id ORDER BY generation DESC, created_at DESC LIMIT 1) AS "lastOperation"
   FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id`;
 
-export interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRow {
+interface ClusterRow extends DeclaredRow, ObservedRow, ShownRow, PricesRow {
   readonly lastOperation: OperationJson | null;
   readonly pools: readonly BackedPoolRow[];
 }
 
-export interface ClusterQuery {
+interface ClusterQuery {
   readonly limit: number;
   /** The name after which the page begins. */
   readonly after: string | null;
@@ -120,36 +122,38 @@ export interface ClusterQuery {
 /** Patterns contain letters, digits, hyphens and `*` only, so nothing needs to be escaped. */
 const likeOf = (pattern: string): string => pattern.replaceAll('*', '%');
 
+/** @param condition and what follows it, about columns of `cluster` */
+async function readClusters(db: Transaction, teamId: TeamId, condition: Sql): Promise<ClusterRecord[]> {
+  const rows = await db.$queryRaw<ClusterRow[]>`
+    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND ${condition}`;
+  return rows.map(clusterOf);
+}
+
 /** Lists clusters of a team in the order of their names. */
-export async function listClusters(
+export function listClusters(
   db: Transaction,
   teamId: TeamId,
   { limit, after, phases, connection, within }: ClusterQuery,
 ): Promise<ClusterRecord[]> {
-  const filters = [
-    ...(after === null ? [] : [sql`AND cluster.name > ${after}`]),
-    ...(phases.length === 0 ? [] : [sql`AND cluster.phase = ANY (${[...phases]}::text[])`]),
-    ...(connection === null
-      ? []
-      : [
-          sql`AND cluster.connection_id = (
-            SELECT id FROM connection WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${connection})`,
-        ]),
-    ...(within === null ? [] : [sql`AND cluster.name LIKE ANY (${within.map(likeOf)}::text[])`]),
-  ];
-  const all = filters.reduce((left, right) => sql`${left} ${right}`, sql``);
-  const rows = await db.$queryRaw<ClusterRow[]>`
-    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid ${all} ORDER BY cluster.name LIMIT ${limit}`;
-  return rows.map(clusterOf);
+  const condition = sql`
+    (${after}::text IS NULL OR cluster.name > ${after})
+    AND (${phases.length === 0} OR cluster.phase = ANY (${[...phases]}::text[]))
+    AND (${connection}::text IS NULL OR cluster.connection_id = (
+      SELECT id FROM connection WHERE connection.team_id = ${teamId}::uuid AND connection.ref = ${connection}))
+    AND (${within === null} OR cluster.name LIKE ANY (${(within ?? []).map(likeOf)}::text[]))
+    ORDER BY cluster.name LIMIT ${limit}`;
+  return readClusters(db, teamId, condition);
 }
 
 export async function findCluster(db: Transaction, teamId: TeamId, name: string): Promise<ClusterRecord | null> {
-  const [row] = await db.$queryRaw<ClusterRow[]>`
-    ${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}`;
-  return row === undefined ? null : clusterOf(row);
+  const [cluster = null] = await readClusters(db, teamId, sql`cluster.name = ${name}`);
+  return cluster;
 }
 
-export function clusterOf(row: ClusterRow): ClusterRecord {
+export const findClusters = (db: Transaction, teamId: TeamId, ids: readonly string[]): Promise<ClusterRecord[]> =>
+  readClusters(db, teamId, sql`cluster.id = ANY (${[...ids]}::uuid[])`);
+
+function clusterOf(row: ClusterRow): ClusterRecord {
   const pools = row.pools.map((pool) => ({ ...pool, spec: poolSpecOf(pool) }));
   return {
     ...declaredOf(row),
@@ -159,6 +163,7 @@ export function clusterOf(row: ClusterRow): ClusterRecord {
     backingReady: new Map(
       pools.flatMap(({ name, spec, backingReady }) => (isManaged(spec) ? [] : [[name, backingReady]])),
     ),
+    shootName: row.shootName,
     prices: pricesOf(row),
     revision: row.revision,
     nodeCounts: row.nodeCounts as NodeCounts | null,

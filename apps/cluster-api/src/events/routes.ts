@@ -4,7 +4,7 @@ import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import pLimit from 'p-limit';
 import { personCallerOf, sessionCookieOf } from '../http/caller.js';
-import { concurrencyLimit, teamConcurrencyLimit } from '../http/concurrency-limits.js';
+import { concurrencyLimit, teamConcurrencyLimit } from '../http/limits.js';
 import { invalidField } from '../problem.js';
 import type { Services } from '../services.js';
 import { renderEvents, teamFeed } from './feed.js';

@@ -9,7 +9,7 @@ import {
   type TeamId,
 } from '@corral/contracts';
 import { type ListenOptions, listen, type Prisma, readClock } from '@corral/database';
-import { type ClusterRow, clusterOf, wholeClusters } from '../clusters/store.js';
+import { findClusters } from '../clusters/store.js';
 import { clusterBody } from '../clusters/view.js';
 import { connectionRecordOf, shownOfConnection } from '../connections/store.js';
 import { connectionBody } from '../connections/view.js';
@@ -183,9 +183,8 @@ type BodyReader = (
 /** Reads the resources of events: one statement for all events of a kind. Pairs of `targetId` and body. */
 export const readBodies: Readonly<Record<TeamEventKind, BodyReader>> = {
   async Cluster(prisma, team, ids) {
-    const rows = await prisma.$queryRaw<ClusterRow[]>`
-      ${wholeClusters} WHERE cluster.team_id = ${team.id}::uuid AND cluster.id = ANY(${ids}::uuid[])`;
-    return rows.map((row) => [row.id, clusterBody(clusterOf(row), team)]);
+    const clusters = await findClusters(prisma, team.id, ids);
+    return clusters.map((cluster) => [cluster.id, clusterBody(cluster, team)]);
   },
   async NodePool(prisma, { id: teamId }, ids) {
     const rows = await prisma.nodePool.findMany({

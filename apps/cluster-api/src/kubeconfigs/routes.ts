@@ -8,7 +8,7 @@ import {
 import type { RequestHandler } from 'express';
 import { clusterNameOf } from '../clusters/routes.js';
 import { callerOf } from '../http/caller.js';
-import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
+import { teamConcurrencyLimit } from '../http/limits.js';
 import { bodyOf, preconditionsOf } from '../http/request.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';

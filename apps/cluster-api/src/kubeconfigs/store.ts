@@ -2,7 +2,7 @@ import { type CreatorRow, includeCreator } from '@corral/cluster-data';
 import type { KubeconfigScope } from '@corral/contracts';
 import type { Prisma, Transaction } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import { type ClusterRecord, type ClusterRow, clusterOf, wholeClusters } from '../clusters/store.js';
+import { type ClusterRecord, findCluster } from '../clusters/store.js';
 
 /** Identifies a Shoot on the garden. */
 export interface ShootAddress {
@@ -16,13 +16,11 @@ export async function findOnGarden(
   { team }: Caller,
   name: string,
 ): Promise<{ readonly cluster: ClusterRecord | null; readonly shoot: ShootAddress | null }> {
-  const [row] = await tx.$queryRaw<(ClusterRow & { readonly namespace: string | null })[]>`
-    SELECT found.*, team.project_namespace AS namespace
-    FROM (${wholeClusters} WHERE cluster.team_id = ${team.id}::uuid AND cluster.name = ${name}) AS found
-    JOIN team ON team.id = ${team.id}::uuid`;
-  if (row === undefined) return { cluster: null, shoot: null };
-  const { namespace, shootName } = row;
-  return { cluster: clusterOf(row), shoot: namespace === null ? null : { namespace, name: shootName } };
+  const cluster = await findCluster(tx, team.id, name);
+  const select = { projectNamespace: true };
+  const { projectNamespace: namespace } = await tx.team.findUniqueOrThrow({ where: { id: team.id }, select });
+  const isThere = cluster !== null && namespace !== null;
+  return { cluster, shoot: isThere ? { namespace, name: cluster.shootName } : null };
 }
 
 /** Issued credentials are recorded only in the audit log. */

@@ -16,7 +16,7 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { OperationWaitLimits } from '../app-config.js';
 import { type Caller, clustersOf } from '../changes/caller.js';
 import { admit, callerLoader, callerOf } from '../http/caller.js';
-import { shareOfTeam } from '../http/concurrency-limits.js';
+import { shareOfTeam } from '../http/limits.js';
 import { parsePaging, preferredWaitSeconds } from '../http/request.js';
 import { cursorAt, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';

@@ -10,7 +10,7 @@ import {
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { callerOf } from '../http/caller.js';
-import { teamConcurrencyLimit } from '../http/concurrency-limits.js';
+import { teamConcurrencyLimit } from '../http/limits.js';
 import { announceOperation, bodyOf, idempotencyKeyOf } from '../http/request.js';
 import { operationUrl } from '../operations/view.js';
 import { notFound } from '../problem.js';

@@ -17,6 +17,7 @@ export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
   return {
     id: asClusterId('0197b2f0-0000-7000-8000-00000000c1c1'),
     name: 'web',
+    shootName: 'c1c1',
     spec,
     desiredHash: desiredHashOf(spec),
     priorities: new Map(),

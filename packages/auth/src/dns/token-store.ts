@@ -9,8 +9,8 @@ import {
   type UserId,
 } from '@corral/contracts';
 import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
-import { personOf } from '../people/person.js';
 import { type NamedTeam, TeamRuleError } from '../people/team-store.js';
+import { personOf } from '../people/user-store.js';
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from './token-verifier.js';
 
 export interface DnsTokenRecord {

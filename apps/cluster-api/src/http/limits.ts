@@ -1,4 +1,5 @@
-import { addressLimiter, addressOf, type Buckets, callerLimiter, requestLimiter } from '@corral/admission';
+import { addressLimiter, addressOf, type Buckets, callerLimiter, places, requestLimiter } from '@corral/admission';
+import type { TeamId } from '@corral/contracts';
 import type { Request, Response } from 'express';
 import type { RateLimits } from '../app-config.js';
 import { Problem } from '../problem.js';
@@ -59,3 +60,48 @@ const callerIdOf = (res: Response): string | null => accountOf(res)?.id ?? sessi
 
 const refusal = (sentence: string) => (retryAfterSeconds: number) =>
   new Problem('rate_limit_exceeded', sentence, { retryAfterSeconds });
+
+/** Work of this kind ends within seconds. */
+const CONCURRENT_RETRY_SECONDS = 10;
+
+/** A team takes at most this part of what a process has. */
+export const shareOfTeam = (perProcess: number): number => Math.max(1, Math.floor(perProcess / 4));
+
+export interface ConcurrencyLimits {
+  readonly perTeam: number;
+  readonly perProcess: number;
+}
+
+/**
+ * Limits long-running work: at most `max` concurrent pieces per key. Further requests are refused with a retry time.
+ *
+ * @param what in the plural, for the refusal
+ */
+export function concurrencyLimit(max: number, what: string) {
+  const slots = places(max);
+  /** @throws Problem `rate_limit_exceeded` */
+  return async <T>(key: string, work: () => Promise<T>): Promise<T> => {
+    const leave = slots.take(key);
+    if (leave === null) {
+      const detail = `${what}: the limit is ${max} at the same time. Wait until one has finished.`;
+      throw new Problem('rate_limit_exceeded', detail, { retryAfterSeconds: CONCURRENT_RETRY_SECONDS });
+    }
+    try {
+      return await work();
+    } finally {
+      leave();
+    }
+  };
+}
+
+/**
+ * The same for work of teams. No team takes more than a quarter of the process's limit.
+ *
+ * @param what in the plural, for the refusal
+ */
+export function teamConcurrencyLimit({ perTeam, perProcess }: ConcurrencyLimits, what: string) {
+  const ofTeam = concurrencyLimit(Math.min(perTeam, shareOfTeam(perProcess)), `${what} of the team`);
+  const ofProcess = concurrencyLimit(perProcess, `${what} of this replica`);
+  /** @throws Problem `rate_limit_exceeded` */
+  return <T>(teamId: TeamId, work: () => Promise<T>): Promise<T> => ofTeam(teamId, () => ofProcess('', work));
+}
