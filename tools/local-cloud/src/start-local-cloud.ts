@@ -2,13 +2,12 @@ import { createServer } from 'node:http';
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
 import { buildAdminApp } from './admin/admin-app.js';
 import { createClock } from './clock.js';
+import type { Cloud } from './cloud.js';
 import { startMachines } from './compute/machines.js';
 import { Servers } from './compute/servers.js';
-import type { ExtraFields } from './dns/zone-routes.js';
 import { Zones } from './dns/zones.js';
 import { Calls } from './faults/calls.js';
 import type { GardenSettings } from './garden/settings.js';
-import type { ProviderNode } from './garden/shoots/provider.js';
 import { startGarden } from './garden/start-garden.js';
 import type { AccountName } from './garden-accounts.js';
 import { Budget } from './hcloud/budget.js';
@@ -66,26 +65,26 @@ export interface LocalCloud {
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const { tokens, dataDir, actionMs = 150, requestsPerHour = 3600 } = options;
   const clock = createClock();
-  const zones = new Zones({ clock, zones: options.zones, actionMs, dataDir });
-  const servers = new Servers(clock, actionMs, dataDir);
-  const budget = new Budget(requestsPerHour, clock.now());
-  const calls = new Calls();
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
   for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
-  let extra: ExtraFields = {};
-  const setExtraFields = (fields: ExtraFields): void => {
-    extra = fields;
+  const cloud: Cloud = {
+    clock,
+    calls: new Calls(),
+    zones: new Zones({ clock, zones: options.zones, actionMs, dataDir }),
+    servers: new Servers(clock, actionMs, dataDir),
+    budget: new Budget(requestsPerHour, clock.now()),
+    tokens,
+    projectTokens,
+    extraFields: {},
+    // Until the garden has started.
+    nodesIn: () => [],
   };
-  // The garden starts after the API that serves its nodes.
-  let nodesIn: (project: string) => ProviderNode[] = () => [];
-  const shared = { zones, servers, projectTokens, clock, budget, calls };
-  const api = buildHcloudApi({ ...shared, nodesIn: (of) => nodesIn(of), tokens, extraFields: () => extra });
 
   const started: { close(): Promise<void> }[] = [];
   const close = async (): Promise<void> => {
     await Promise.all(started.map((server) => server.close()));
-    zones.close();
-    servers.close();
+    cloud.zones.close();
+    cloud.servers.close();
   };
   const start = async <S extends { close(): Promise<void> }>(starting: Promise<S>): Promise<S> => {
     const server = await starting;
@@ -93,25 +92,14 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     return server;
   };
   try {
-    const { port: apiPort } = await start(listen(createServer(api), options.apiPort ?? 0));
-    const garden = await start(
-      startGarden({
-        port: options.gardenPort ?? 0,
-        shootPort: options.shootPort ?? 0,
-        dataDir,
-        settings: options.garden ?? {},
-        clock,
-        calls,
-        projectTokens,
-      }),
-    );
-    nodesIn = garden.nodesIn;
-    const joinMs = (): number => garden.settings().joinMs;
-    started.push(startMachines({ servers, clock, shoots: garden.machines, joinMs }));
+    const { port: apiPort } = await start(listen(createServer(buildHcloudApi(cloud)), options.apiPort ?? 0));
+    const garden = await start(startGarden(cloud, options));
+    cloud.nodesIn = garden.nodesIn;
+    started.push(startMachines(cloud.servers, clock, garden));
     const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
-    const admin = createAdmin({ ...shared, mail, setExtraFields, garden });
+    const admin = createAdmin(cloud, garden, mail);
     const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));
-    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, zones));
+    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, cloud.zones));
     return {
       apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,
       adminUrl: `http://${LOOPBACK}:${adminPort}`,

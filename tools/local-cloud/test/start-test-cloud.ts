@@ -11,7 +11,6 @@ export interface Answer {
 export interface TestCloud extends LocalCloud {
   /** Calls the API with the valid token; a string body is sent unchanged. */
   call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
-  callAdmin(method: string, path: string, body?: unknown): Promise<Answer>;
 }
 
 export const TOKEN = 't'.repeat(64);
@@ -24,8 +23,6 @@ export async function startTestCloud(options: Partial<LocalCloudOptions> = {}): 
     ...cloud,
     call: (method, path, body, headers = { Authorization: `Bearer ${TOKEN}` }) =>
       send(method, cloud.apiUrl + path, body, headers),
-    callAdmin: (method, path, body) =>
-      send(method, `${cloud.adminUrl}/admin${path}`, body, { 'Content-Type': 'application/json' }),
   };
 }
 

@@ -1,15 +1,13 @@
-import type { Clock } from '../clock.js';
-import type { Server, ServerOptions, Servers } from '../compute/servers.js';
-import type { Rrset, Write } from '../dns/model.js';
-import type { ExtraFields } from '../dns/zone-routes.js';
-import type { HeldZone, Zones } from '../dns/zones.js';
-import type { Calls } from '../faults/calls.js';
+import type { Cloud } from '../cloud.js';
+import type { Server, ServerOptions } from '../compute/servers.js';
+import type { ExtraFields, Rrset, Write } from '../dns/model.js';
+import type { HeldZone } from '../dns/zones.js';
 import type { FaultRule, HeldRule } from '../faults/fault-rules.js';
 import type { Garden } from '../garden/start-garden.js';
-import type { Budget, BudgetState } from '../hcloud/budget.js';
+import type { BudgetState } from '../hcloud/budget.js';
 import type { Labels } from '../labels.js';
 import type { MailSink, SunkMail } from '../mail-sink.js';
-import type { ProjectTokens, TokenOptions } from '../project-tokens.js';
+import type { TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin } from './garden-admin.js';
 
 /** A record set stored without any checks. Omitted fields are empty. */
@@ -19,23 +17,11 @@ export interface ForcedRrset {
   records: readonly { value: string; comment?: string }[];
 }
 
-export interface AdminDeps {
-  readonly zones: Zones;
-  readonly servers: Servers;
-  readonly projectTokens: ProjectTokens;
-  readonly clock: Clock;
-  readonly budget: Budget;
-  readonly calls: Calls;
-  readonly setExtraFields: (extra: ExtraFields) => void;
-  readonly garden: Garden;
-  readonly mail: MailSink;
-}
-
 export type LocalCloudAdmin = ReturnType<typeof createAdmin>;
 
 /** Controls of the local cloud for tests and manual experiments. The admin address offers most of them over HTTP. */
-export function createAdmin(deps: AdminDeps) {
-  const { zones, servers, clock, budget, calls, projectTokens } = deps;
+export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
+  const { zones, servers, clock, budget, calls, projectTokens } = cloud;
   const getZone = (reference: string): HeldZone => {
     const zone = zones.find(reference);
     if (zone !== null) return zone;
@@ -69,7 +55,9 @@ export function createAdmin(deps: AdminDeps) {
     },
     deleteRrset: (zone: string, name: string, type: string): void => zones.force(getZone(zone), name, type, null),
     /** Replaces the extra fields that are merged into objects in responses. */
-    setExtraFields: deps.setExtraFields,
+    setExtraFields(extra: ExtraFields): void {
+      cloud.extraFields = extra;
+    },
     /** A read-only token is refused for every write. */
     addProjectToken: (token: string, options?: TokenOptions): void => projectTokens.add(token, options),
     /** The provider answers 401 to this token from now on. */
@@ -83,7 +71,7 @@ export function createAdmin(deps: AdminDeps) {
     /** Removes a server, like a manual deletion at the provider. */
     vanishServer: (id: number): Server => servers.change(id, { deletedBy: 'admin' }),
     /** Received mails, oldest first. */
-    mails: (): SunkMail[] => deps.mail.mails(),
-    garden: createGardenAdmin(deps.garden),
+    mails: (): SunkMail[] => mail.mails(),
+    garden: createGardenAdmin(garden),
   };
 }

@@ -21,19 +21,18 @@ export interface ShootsOfMachines {
   heard(serverId: number, rebuild: number | null): void;
 }
 
-export interface MachinesDeps {
-  readonly servers: Servers;
-  readonly clock: Clock;
-  readonly shoots: ShootsOfMachines;
-  /** Time from the end of a rebuild until the machine is a node, in milliseconds. Read on each use. */
-  readonly joinMs: () => number;
+interface GardenOfMachines {
+  readonly machines: ShootsOfMachines;
+  /** `joinMs`: time from the end of a rebuild until the machine is a node, in milliseconds. Read on each use. */
+  readonly settings: () => { readonly joinMs: number };
 }
 
 /** Restart interval of the node agent's unit, in milliseconds. */
 const RETRY_MS = 1000;
 
 /** Simulates the software on the servers: processes the user data once after each rebuild. */
-export function startMachines({ servers, clock, shoots, joinMs }: MachinesDeps): { close(): Promise<void> } {
+export function startMachines(servers: Servers, clock: Clock, garden: GardenOfMachines): { close(): Promise<void> } {
+  const { machines: shoots, settings } = garden;
   const queue = new DueQueue(clock, (key) => consider(Number(key)));
 
   function consider(id: number): void {
@@ -47,7 +46,7 @@ export function startMachines({ servers, clock, shoots, joinMs }: MachinesDeps):
     if (rebuiltAt === null) return;
     const isUnderWay = now < rebuiltAt;
     if (!isUnderWay && (rebuild === null || rebuild === server.firstBoot)) return;
-    const dueAt = isUnderWay ? rebuiltAt : rebuiltAt + joinMs();
+    const dueAt = isUnderWay ? rebuiltAt : rebuiltAt + settings().joinMs;
     if (now < dueAt) queue.add(String(id), dueAt - now);
     else if (rebuild !== null && boot(server, rebuild) === 'later') queue.add(String(id), RETRY_MS);
   }

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Request } from 'express';
-import type { Clock } from '../clock.js';
-import type { ProviderNode } from '../garden/shoots/provider.js';
+import type { Cloud } from '../cloud.js';
 import {
   type ActionError,
   ApiError,
@@ -15,22 +14,14 @@ import {
   queryValues,
 } from '../hcloud/answers.js';
 import type { Asked, RouteTable } from '../http/route-table.js';
-import { imageBody, images } from './images.js';
-import type { Server, ServerAction, Servers } from './servers.js';
+import { images, type Server, type ServerAction, type Servers, type SystemImage } from './servers.js';
 
 const USER_DATA_BYTES_MAX = 32 * 1024;
 const SERVER = '/v1/servers/:server';
 
-interface Deps {
-  readonly clock: Clock;
-  readonly servers: Servers;
-  readonly nodesIn: (project: string) => ProviderNode[];
-  /** Project of the request's token. */
-  readonly projectOf: (req: Request) => string;
-}
-
-/** Servers, their actions and images. */
-export function serverRoutes({ clock, servers, nodesIn, projectOf }: Deps): RouteTable {
+/** Servers, their actions and images. @param projectOf the project of the request's token */
+export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string): RouteTable {
+  const { clock, servers } = cloud;
   const serverOf = ({ req, param }: Asked): Server => servers.get(projectOf(req), Number(param('server')));
   return {
     'GET /v1/images': ({ req }) => {
@@ -47,7 +38,7 @@ export function serverRoutes({ clock, servers, nodesIn, projectOf }: Deps): Rout
       const hasLabels = labelTest(req);
       const project = projectOf(req);
       const own = servers.inProject(project).map((server) => serverBody(servers, server));
-      const found = [...own, ...nodesIn(project)].filter(({ labels }) => hasLabels(labels));
+      const found = [...own, ...cloud.nodesIn(project)].filter(({ labels }) => hasLabels(labels));
       return pageOf(req, 'servers', found);
     },
     [`GET ${SERVER}`]: (asked) => ({ server: serverBody(servers, serverOf(asked)) }),
@@ -110,3 +101,12 @@ function serverBody(servers: Servers, server: Server) {
     primary_disk_size: 40,
   };
 }
+
+const imageBody = ({ id, name, architecture }: SystemImage) => ({
+  id,
+  type: 'system',
+  status: 'available',
+  name,
+  architecture,
+  disk_size: 5,
+});

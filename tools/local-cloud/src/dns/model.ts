@@ -56,6 +56,16 @@ export interface Write {
   readonly actionError: ActionError | null;
 }
 
+type Fields = Readonly<Record<string, unknown>>;
+
+/** Fields of a future upstream version: merged into every object of that kind in responses. */
+export interface ExtraFields {
+  zone?: Fields;
+  rrset?: Fields;
+  record?: Fields;
+  action?: Fields;
+}
+
 export const rrsetId = (name: string, type: string): string => `${name}/${type}`;
 
 /** The parent of a relative name: `a.b` -> `b` -> `@` -> null. */

@@ -1,32 +1,17 @@
-import type { Clock } from '../clock.js';
+import type { Cloud } from '../cloud.js';
 import { actionBody, type Body, bodyOf, JUST_STARTED, notFound, pageOf, queryValues } from '../hcloud/answers.js';
 import type { Asked, RouteTable } from '../http/route-table.js';
 import { rrsetActions, rrsetWrites, type WriteKind } from './decide-write.js';
-import { type Rrset, rrsetId, type ZoneAction } from './model.js';
-import type { HeldZone, WriteOutcome, Zones } from './zones.js';
-
-type Fields = Readonly<Record<string, unknown>>;
-
-/** Fields of a future upstream version: merged into every object of that kind in responses. */
-export interface ExtraFields {
-  zone?: Fields;
-  rrset?: Fields;
-  record?: Fields;
-  action?: Fields;
-}
-
-interface Deps {
-  readonly zones: Zones;
-  readonly clock: Clock;
-  readonly extraFields: () => ExtraFields;
-}
+import { type ExtraFields, type Rrset, rrsetId, type ZoneAction } from './model.js';
+import type { HeldZone, WriteOutcome } from './zones.js';
 
 const RRSETS_PER_PAGE_MAX = 100;
 const RRSETS = '/v1/zones/:zone/rrsets';
 const RRSET = `${RRSETS}/:name/:type`;
 
 /** Zones, their sets, and lists of their actions. */
-export function zoneRoutes({ zones, clock, extraFields }: Deps): RouteTable {
+export function zoneRoutes(cloud: Cloud): RouteTable {
+  const { zones, clock } = cloud;
   const zoneOf = ({ param }: Asked): HeldZone => {
     const zone = zones.find(param('zone'));
     if (zone === null) throw notFound('zone');
@@ -40,8 +25,8 @@ export function zoneRoutes({ zones, clock, extraFields }: Deps): RouteTable {
     return rendered(zone, zones.write(zone, identity, kind, request, res.locals.actionError ?? null));
   };
   const rendered = ({ facts }: HeldZone, { action, rrset }: WriteOutcome) => ({
-    rrset: rrset && rrsetBody(rrset, facts.id, extraFields()),
-    action: action && zoneActionBody(action, JUST_STARTED, extraFields()),
+    rrset: rrset && rrsetBody(rrset, facts.id, cloud.extraFields),
+    action: action && zoneActionBody(action, JUST_STARTED, cloud.extraFields),
   });
   const ofActions = Object.entries(rrsetActions).map(([action, kind]): [string, RouteTable[string]] => [
     `POST ${RRSET}/actions/${action}`,
@@ -51,17 +36,17 @@ export function zoneRoutes({ zones, clock, extraFields }: Deps): RouteTable {
     'GET /v1/actions': ({ req }) => {
       const ids = new Set(queryValues(req, 'id').map(Number));
       const known = [...ids].sort((a, b) => a - b).flatMap((id) => zones.findAction(id) ?? []);
-      return { actions: known.map((action) => zoneActionBody(action, clock.now(), extraFields())) };
+      return { actions: known.map((action) => zoneActionBody(action, clock.now(), cloud.extraFields)) };
     },
     'GET /v1/zones': ({ req }) => {
       const [name] = queryValues(req, 'name');
       const found = zones.list().filter(({ facts }) => name === undefined || facts.name === name);
-      return pageOf(req, 'zones', found, (zone) => zoneBody(zone, extraFields()));
+      return pageOf(req, 'zones', found, (zone) => zoneBody(zone, cloud.extraFields));
     },
-    'GET /v1/zones/:zone': (asked) => ({ zone: zoneBody(zoneOf(asked), extraFields()) }),
+    'GET /v1/zones/:zone': (asked) => ({ zone: zoneBody(zoneOf(asked), cloud.extraFields) }),
     [`GET ${RRSETS}`]: (asked) => {
       const { facts, table } = zoneOf(asked);
-      const render = (rrset: Rrset) => rrsetBody(rrset, facts.id, extraFields());
+      const render = (rrset: Rrset) => rrsetBody(rrset, facts.id, cloud.extraFields);
       return pageOf(asked.req, 'rrsets', table.sorted(), render, RRSETS_PER_PAGE_MAX);
     },
     [`POST ${RRSETS}`]: (asked) => {
@@ -73,7 +58,7 @@ export function zoneRoutes({ zones, clock, extraFields }: Deps): RouteTable {
       const { name, type } = identityOf(asked);
       const rrset = table.get(name, type);
       if (rrset === null) throw notFound('rrset');
-      return { rrset: rrsetBody(rrset, facts.id, extraFields()) };
+      return { rrset: rrsetBody(rrset, facts.id, cloud.extraFields) };
     },
     [`PUT ${RRSET}`]: (asked) => ({
       rrset: write(asked, identityOf(asked), rrsetWrites.putLabels, bodyOf(asked.req)).rrset,

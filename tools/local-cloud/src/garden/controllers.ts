@@ -1,29 +1,20 @@
 import { createHash } from 'node:crypto';
 import { type CredentialsBinding, configMaps, namespaces, type Project } from './kinds/core-kinds.js';
 import { equalJson, type KubeObject } from './kube/object.js';
-import type { GardenSettings } from './settings.js';
-import type { ShootAuthorities } from './shoot-api/authorities.js';
+import type { GardenParts } from './parts.js';
 import { type Held, type ObjectStore, objectOf } from './store.js';
-import type { Writes } from './writes.js';
-
-export interface ControllerDeps {
-  readonly store: ObjectStore;
-  readonly writes: Writes;
-  readonly authorities: ShootAuthorities;
-  readonly settings: () => GardenSettings;
-}
 
 type Place = Pick<Held, 'namespace' | 'name'>;
 
 const MANAGER = 'gardener-controller-manager';
 
 /** Does what Gardener does around Shoots: for Projects, credentials and certificate authorities. */
-export function startControllers(deps: ControllerDeps): { close(): void } {
-  const { store } = deps;
+export function startControllers(parts: GardenParts): { close(): void } {
+  const { store } = parts;
   const ends = [
-    forEachOf(store, 'projects', (place) => lookAtProject(deps, place)),
+    forEachOf(store, 'projects', (place) => lookAtProject(parts, place)),
     forEachOf(store, 'credentialsbindings', (place) => lookAtBinding(store, place)),
-    forEachOf(store, 'shoots', (place) => void publishAuthority(deps, place)),
+    forEachOf(store, 'shoots', (place) => void publishAuthority(parts, place)),
     store.subscribe('shoots', ({ type, held }) => {
       if (type !== 'DELETED') return;
       store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
@@ -57,7 +48,7 @@ function forEachOf(store: ObjectStore, resource: string, look: (place: Place) =>
 }
 
 /** Makes the namespace of a Project, and the Project Ready. */
-function lookAtProject({ store, writes }: ControllerDeps, { name }: Place): void {
+function lookAtProject({ store, writes }: GardenParts, { name }: Place): void {
   const held = store.get('projects', '', name);
   if (held === null) return;
   const project = objectOf<Project>(held);
@@ -102,7 +93,7 @@ function setFinalizer(store: ObjectStore, resource: string, object: KubeObject, 
 const authorityNameOf = ({ name }: Place): string => `${name}.ca-cluster`;
 
 /** Shows the certificate authority of a Shoot in its Project, once. Manual changes stay. */
-async function publishAuthority({ store, writes, authorities, settings }: ControllerDeps, place: Place): Promise<void> {
+async function publishAuthority({ store, writes, authorities, settings }: GardenParts, place: Place): Promise<void> {
   const missing = (): Held | null => {
     const isThere = store.get(configMaps.plural, place.namespace, authorityNameOf(place)) !== null;
     return isThere || settings().authorityIn === 'nowhere' ? null : store.get('shoots', place.namespace, place.name);

@@ -23,34 +23,36 @@ type KubeconfigUser =
 
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
-const userFields = (user: KubeconfigUser) =>
-  'token' in user
-    ? { token: user.token }
-    : { 'client-certificate-data': base64(user.certificate), 'client-key-data': base64(user.key) };
-
-/** Renders a kubeconfig for one user with one context per cluster. The first context is the current one. */
-export function renderKubeconfig(
-  userName: string,
-  user: KubeconfigUser,
-  clusters: readonly [KubeconfigCluster, ...KubeconfigCluster[]],
-): string {
+/** Renders a kubeconfig for one user of one cluster. */
+export function renderKubeconfig(user: string, credentials: KubeconfigUser, cluster: KubeconfigCluster): string {
+  const { name, server, authority, tlsServerName } = cluster;
   return stringify({
     apiVersion: 'v1',
     kind: 'Config',
-    'current-context': clusters[0].name,
-    clusters: clusters.map(({ name, server, authority, tlsServerName }) => ({
-      name,
-      cluster: {
-        server,
-        'certificate-authority-data': base64(authority),
-        ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
+    'current-context': name,
+    clusters: [
+      {
+        name,
+        cluster: {
+          server,
+          'certificate-authority-data': base64(authority),
+          ...(tlsServerName === undefined ? {} : { 'tls-server-name': tlsServerName }),
+        },
       },
-    })),
-    contexts: clusters.map(({ name }) => ({
-      name,
-      context: { cluster: name, user: userName },
-    })),
-    users: [{ name: userName, user: userFields(user) }],
+    ],
+    contexts: [{ name, context: { cluster: name, user } }],
+    users: [
+      {
+        name: user,
+        user:
+          'token' in credentials
+            ? credentials
+            : {
+                'client-certificate-data': base64(credentials.certificate),
+                'client-key-data': base64(credentials.key),
+              },
+      },
+    ],
   });
 }
 
@@ -75,18 +77,14 @@ export async function openCredentials(dataDir: string | undefined): Promise<Gard
   const path = dataDir === undefined ? null : join(dataDir, FILE);
   if (path !== null && existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as GardenCredentials;
   const authority = await makeAuthority('local-garden', longValidity());
-  const credentials = { authority, tokens: newTokens() };
+  const tokens = Object.fromEntries(accountNames.map((name) => [name, randomBytes(24).toString('base64url')]));
+  const credentials = { authority, tokens: tokens as GardenCredentials['tokens'] };
   if (dataDir !== undefined && path !== null) {
     mkdirSync(dataDir, { recursive: true });
     writeFileSync(path, JSON.stringify(credentials), { mode: 0o600 });
   }
   return credentials;
 }
-
-const newTokens = (): GardenCredentials['tokens'] =>
-  Object.fromEntries(
-    accountNames.map((name) => [name, randomBytes(24).toString('base64url')]),
-  ) as GardenCredentials['tokens'];
 
 export const issueGardenServer = (authority: KeyPair): Promise<KeyPair> =>
   issueServerCertificate(

@@ -1,12 +1,11 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
-import { type Clock, timestamp } from '../clock.js';
-import type { Calls } from '../faults/calls.js';
+import { timestamp } from '../clock.js';
+import type { Cloud } from '../cloud.js';
 import { type AccountName, accountNames, Rights } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
 import { LOOPBACK, listen } from '../listen.js';
-import type { ProjectTokens } from '../project-tokens.js';
 import { Clusters } from './cluster/clusters.js';
 import { joiningMachines } from './cluster/joining-machines.js';
 import { startControllers } from './controllers.js';
@@ -17,31 +16,29 @@ import { cloudProfiles, namespaces } from './kinds/core-kinds.js';
 import { hcloudProfile } from './kinds/hcloud-profile.js';
 import type { Kind } from './kinds/kind.js';
 import type { KubeObject } from './kube/object.js';
+import type { GardenParts } from './parts.js';
 import { defaultSettings, type GardenSettings, withSettings } from './settings.js';
 import { ShootAuthorities } from './shoot-api/authorities.js';
 import { startShootApi } from './shoot-api/shoot-api.js';
 import { Gardenlet } from './shoots/gardenlet.js';
-import { providerNodesOf, tokenFaultOf } from './shoots/provider.js';
+import { providerNodesOf } from './shoots/provider.js';
 import { ObjectStore, objectOf } from './store.js';
 import { Writes } from './writes.js';
 
 interface GardenOptions {
-  /** 0 selects a free port. */
-  readonly port: number;
-  /** Port of the API servers of all Shoots; 0 selects a free port. */
-  readonly shootPort: number;
-  readonly dataDir: string | undefined;
-  readonly settings: Partial<GardenSettings>;
-  readonly clock: Clock;
-  readonly calls: Calls;
-  readonly projectTokens: ProjectTokens;
+  /** A port that is 0 or omitted is a free one. */
+  readonly gardenPort?: number;
+  /** Port of the API servers of all Shoots. */
+  readonly shootPort?: number;
+  readonly dataDir?: string;
+  readonly garden?: Partial<GardenSettings>;
 }
 
 export type Garden = Awaited<ReturnType<typeof startGarden>>;
 
 /** Starts the garden cluster, its controllers, and the API servers of its Shoots. */
-export async function startGarden(options: GardenOptions) {
-  const { clock, calls, dataDir, projectTokens } = options;
+export async function startGarden({ clock, calls, projectTokens }: Cloud, options: GardenOptions) {
+  const { dataDir } = options;
   const { authority, tokens } = await openCredentials(dataDir);
   const server = await issueGardenServer(authority);
   const journal = openJournal(dataDir, 'garden.jsonl');
@@ -53,52 +50,45 @@ export async function startGarden(options: GardenOptions) {
   const close = async (): Promise<void> => {
     for (const part of running.splice(0)) await part.close();
   };
-  let current = withSettings(defaultSettings, options.settings);
+  let current = withSettings(defaultSettings, options.garden ?? {});
   const settings = (): GardenSettings => current;
-  const rights = new Rights();
   try {
     const store = new ObjectStore(journal);
-    const lives = followLives(store, clock);
     const writes = new Writes(store, clock, settings);
-    furnish(store, writes);
-    const authorities = new ShootAuthorities(store);
-    const clusters = new Clusters(store, clock);
-    const { addresses } = run(
-      await startShootApi({ store, authorities, clusters, clock, calls }, options.shootPort, server),
-    );
-    const tokenFault = (shoot: Parameters<typeof tokenFaultOf>[1]) =>
-      tokenFaultOf(store, shoot, (token) => projectTokens.stateOf(token));
-    const gardenlet = run(
-      new Gardenlet({ store, clock, clusters, addresses, speed: settings, tokenFaultOf: tokenFault }),
-    );
-    run(startControllers({ store, writes, authorities, settings }));
+    const [authorities, clusters] = [new ShootAuthorities(store), new Clusters(store, clock)];
+    const shared = { clock, calls, projectTokens, settings };
+    const parts: GardenParts = { ...shared, store, writes, authorities, clusters, rights: new Rights() };
+    const lives = followLives(parts);
+    furnish(parts);
+    const { addresses } = run(await startShootApi(parts, options.shootPort ?? 0, server));
+    const gardenlet = run(new Gardenlet(parts, addresses));
+    run(startControllers(parts));
     const watches = new Watches(store);
     run({ close: () => watches.dropAll() });
     const accounts = new Map(accountNames.map((account) => [tokens[account], account]));
-    const api = buildGardenApi({ store, writes, watches, clock, calls, accounts, rights, authorities, settings });
-    const { port } = run(await listen(createServer({ cert: server.certificate, key: server.key }, api), options.port));
+    const api = createServer(
+      { cert: server.certificate, key: server.key },
+      buildGardenApi({ ...parts, watches, accounts }),
+    );
+    const { port } = run(await listen(api, options.gardenPort ?? 0));
     const cluster = { name: 'garden', server: `https://${LOOPBACK}:${port}`, authority: authority.certificate };
     const kubeconfigs = Object.fromEntries(
-      accountNames.map((account) => [account, renderKubeconfig(account, { token: tokens[account] }, [cluster])]),
+      accountNames.map((account) => [account, renderKubeconfig(account, { token: tokens[account] }, cluster)]),
     ) as Record<AccountName, string>;
     if (dataDir !== undefined) writeKubeconfigs(dataDir, kubeconfigs);
     return {
+      ...parts,
       kubeconfigs,
-      store,
-      writes,
-      rights,
       gardenlet,
       watches,
-      clusters,
-      machines: joiningMachines(store, clusters, clock),
       lives,
-      settings,
+      machines: joiningMachines(parts),
       changeSettings(change: Partial<GardenSettings>): GardenSettings {
         current = withSettings(current, change);
         return current;
       },
       /** The nodes of Shoots, as servers of a cloud project. */
-      nodesIn: (project: string) => providerNodesOf(store, project, (token) => projectTokens.projectOf(token)),
+      nodesIn: (project: string) => providerNodesOf(parts, project),
       close,
     };
   } catch (error) {
@@ -116,7 +106,7 @@ function writeKubeconfigs(dataDir: string, kubeconfigs: Readonly<Record<AccountN
 }
 
 /** Creates what every garden has. */
-function furnish(store: ObjectStore, writes: Writes): void {
+function furnish({ store, writes }: GardenParts): void {
   const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
   const all: [Kind, KubeObject][] = [
     [namespaces, namespace('default')],
@@ -141,7 +131,7 @@ export interface ShootLife {
 }
 
 /** Every Shoot since the start, oldest first: shows whether any was created twice. */
-function followLives(store: ObjectStore, clock: Clock): () => ShootLife[] {
+function followLives({ store, clock }: GardenParts): () => ShootLife[] {
   const lives = new Map<string, ShootLife>();
   const begin = ({ namespace, name, uid, createdAt }: Omit<ShootLife, 'deletedAt'>): void =>
     void lives.set(uid, { namespace, name, uid, createdAt, deletedAt: null });

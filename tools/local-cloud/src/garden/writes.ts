@@ -6,7 +6,6 @@ import {
   alreadyExists,
   badRequest,
   conflict,
-  type FieldError,
   forbidden,
   internalError,
   invalidObject,
@@ -45,8 +44,7 @@ export class Writes {
 
   create(kind: Kind, namespace: string, body: KubeObject, fieldManager: string): Written {
     const { name = '' } = body.metadata;
-    if (name === '')
-      throw invalidObject(kind, '', [{ field: 'metadata.name', message: 'Required value: name is required' }]);
+    if (name === '') throw invalidObject(kind, '', 'metadata.name', 'Required value: name is required');
     const object = withoutNulls({ ...body, metadata: { ...body.metadata, ...(kind.namespaced ? { namespace } : {}) } });
     object.metadata.managedFields = ownersAfterUpdate(null, object, this.#manager(fieldManager));
     return this.#store(kind, object, null);
@@ -120,8 +118,6 @@ export class Writes {
     }
     keepServerFields(object, old, timestamp(this.clock.now()));
     kind.prepare?.(object, old, this.#context());
-    const errors: FieldError[] = kind.validate?.(object, old) ?? [];
-    if (errors.length > 0) throw invalidObject(kind, name, errors);
     kind.judge?.(object, old, this.#context());
     this.#judgeByRules(kind, object, old === null ? 'CREATE' : 'UPDATE');
     if (old === null) this.#checkQuota(kind, namespace, name);
@@ -174,8 +170,7 @@ export class Writes {
 function checkPreconditions(kind: Kind, { metadata: { uid, resourceVersion } }: KubeObject, old: KubeObject): void {
   const { name = '' } = old.metadata;
   if (uid !== undefined && uid !== old.metadata.uid) {
-    const message = `Invalid value: ${JSON.stringify(uid)}: field is immutable`;
-    throw invalidObject(kind, name, [{ field: 'metadata.uid', message }]);
+    throw invalidObject(kind, name, 'metadata.uid', `Invalid value: ${JSON.stringify(uid)}: field is immutable`);
   }
   if (resourceVersion === undefined || resourceVersion === old.metadata.resourceVersion) return;
   const why = 'the object has been modified; please apply your changes to the latest version and try again';

@@ -1,53 +1,33 @@
 import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
-import type { Clock } from '../clock.js';
+import type { Cloud } from '../cloud.js';
 import { serverActionBody, serverRoutes } from '../compute/server-routes.js';
-import type { Servers } from '../compute/servers.js';
-import { type ExtraFields, zoneActionBody, zoneRoutes } from '../dns/zone-routes.js';
-import type { Zones } from '../dns/zones.js';
-import { type Calls, injectFaults } from '../faults/calls.js';
-import type { ProviderNode } from '../garden/shoots/provider.js';
+import { zoneActionBody, zoneRoutes } from '../dns/zone-routes.js';
+import { injectFaults } from '../faults/calls.js';
 import { openRouteTable, type Route, sendJson } from '../http/route-table.js';
-import type { ProjectTokens } from '../project-tokens.js';
 import { ApiError, errorBody, notFound } from './answers.js';
 import { Budget } from './budget.js';
 import { placementGroupRoutes } from './placement-groups.js';
 import { pricingBody } from './prices.js';
 
-export interface HcloudApiDeps {
-  readonly zones: Zones;
-  readonly servers: Servers;
-  /** Servers that the garden created in a project. They are read-only here. */
-  readonly nodesIn: (project: string) => ProviderNode[];
-  /** Tokens of the zones' project. */
-  readonly tokens: readonly string[];
-  /** Valid tokens of all projects. */
-  readonly projectTokens: ProjectTokens;
-  readonly clock: Clock;
-  readonly budget: Budget;
-  readonly calls: Calls;
-  /** Read for every response, since the admin can change it. */
-  readonly extraFields: () => ExtraFields;
-}
-
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The Hetzner Cloud API. Every request is counted, then checked against budget, faults and token in this order. */
-export function buildHcloudApi(deps: HcloudApiDeps): Express {
-  const { zones, servers, clock, calls, projectTokens, extraFields } = deps;
+export function buildHcloudApi(cloud: Cloud): Express {
+  const { zones, servers, clock, calls, projectTokens } = cloud;
   const projectOf = (req: Request): string => projectTokens.projectOf(tokenOf(req) ?? '');
   const routeOf = openRouteTable({
-    ...zoneRoutes(deps),
-    ...serverRoutes({ ...deps, projectOf }),
+    ...zoneRoutes(cloud),
+    ...serverRoutes(cloud, projectOf),
     ...placementGroupRoutes(clock, projectOf),
     'GET /v1/pricing': () => ({ pricing: pricingBody() }),
     'GET /v1/actions/:action': ({ req, param }) => {
       const id = Number(param('action'));
       const ofServer = servers.findAction(projectOf(req), id);
       if (ofServer !== null) return { action: serverActionBody(ofServer, clock.now()) };
-      const ofZone = isOfZones(deps, req) ? zones.findAction(id) : null;
+      const ofZone = isOfZones(cloud, req) ? zones.findAction(id) : null;
       if (ofZone === null) throw notFound('action');
-      return { action: zoneActionBody(ofZone, clock.now(), extraFields()) };
+      return { action: zoneActionBody(ofZone, clock.now(), cloud.extraFields) };
     },
   });
   const app = express();
@@ -58,9 +38,9 @@ export function buildHcloudApi(deps: HcloudApiDeps): Express {
     calls.count(req, route?.pattern ?? 'unknown');
     next();
   });
-  app.use(spendBudget(deps));
+  app.use(spendBudget(cloud));
   app.use(injectFaults(calls, renderFault, 'hcloud'));
-  app.use(requireToken(deps));
+  app.use(requireToken(cloud));
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   app.use((req, res) => {
     const route = res.locals.route as Route | null;
@@ -73,7 +53,7 @@ export function buildHcloudApi(deps: HcloudApiDeps): Express {
 }
 
 /** Each project has a separate budget. A request without a valid token uses that of the zones' project. */
-function spendBudget({ budget: ownBudget, tokens, projectTokens, clock }: HcloudApiDeps): RequestHandler {
+function spendBudget({ budget: ownBudget, tokens, projectTokens, clock }: Cloud): RequestHandler {
   const budgets = new Map<string, Budget>(tokens.map((token) => [token, ownBudget]));
   const budgetOf = (token: string): Budget => {
     const known = budgets.get(token) ?? (projectTokens.stateOf(token) === 'unknown' ? ownBudget : null);
@@ -101,19 +81,19 @@ function spendBudget({ budget: ownBudget, tokens, projectTokens, clock }: Hcloud
 
 const tokenOf = (req: Request): string | undefined => /^Bearer +(\S+)$/i.exec(req.get('Authorization') ?? '')?.[1];
 
-const isOfZones = ({ tokens }: HcloudApiDeps, req: Request): boolean => tokens.includes(tokenOf(req) ?? '');
+const isOfZones = ({ tokens }: Cloud, req: Request): boolean => tokens.includes(tokenOf(req) ?? '');
 
 /** A token gives access to its own project only. Other projects have no zones. */
-function requireToken(deps: HcloudApiDeps): RequestHandler {
+function requireToken(cloud: Cloud): RequestHandler {
   return (req, _res, next) => {
     const token = tokenOf(req);
     if (token === undefined) throw new ApiError(401, 'unauthorized', 'token is required');
-    const state = deps.projectTokens.stateOf(token);
+    const state = cloud.projectTokens.stateOf(token);
     if (state === 'unknown') throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
     if (state === 'read-only' && req.method !== 'GET') {
       throw new ApiError(401, 'token_readonly', 'token is only allowed to perform GET requests');
     }
-    if (req.path.startsWith('/v1/zones') && !isOfZones(deps, req)) throw notFound('zone');
+    if (req.path.startsWith('/v1/zones') && !isOfZones(cloud, req)) throw notFound('zone');
     next();
   };
 }

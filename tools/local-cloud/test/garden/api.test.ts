@@ -5,10 +5,9 @@ import { describeNeeding, unlessInstalled, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { FaultEffect } from '../../src/index.js';
 import { startTestCloud } from '../start-test-cloud.js';
-import { aShoot, aWorker } from './a-shoot.js';
-import { gardenClient } from './garden-client.js';
-import { kubectlWith } from './kubectl.js';
-import { aSecret, isHealthy, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
+import { kubeClient, kubectlWith } from './kube-client.js';
+import { aSecret, aShoot } from './objects.js';
+import { isHealthy, SECRETS, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
 
 const APPLY = 'application/apply-patch+yaml';
 
@@ -20,52 +19,23 @@ afterEach(() => garden.cloud.admin.clearFaults());
 afterAll(() => garden.stop());
 
 describe('an apply', () => {
-  const ownersOf = (object: { metadata: { managedFields?: { manager: string; fieldsV1: object }[] } }) =>
-    Object.fromEntries((object.metadata.managedFields ?? []).map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
-
-  it('owns what it declares and no defaults, and pools by their names', async () => {
+  it('owns what it declares and no defaults, and sent again changes nothing', async () => {
     const { body } = await garden.apply(aShoot({ name: 'owned' }), { manager: 'corral' });
+    const again = await garden.apply(aShoot({ name: 'owned' }), { manager: 'corral' });
 
-    expect(ownersOf(body).corral).toMatchObject({
-      'f:spec': {
-        'f:region': {},
-        'f:provider': { 'f:workers': { 'k:{"name":"pool-a"}': { '.': {}, 'f:maximum': {} } } },
-      },
+    const { fieldsV1 } = body.metadata.managedFields.find(({ manager }: { manager: string }) => manager === 'corral');
+    expect(fieldsV1['f:spec']).toMatchObject({
+      'f:region': {},
+      'f:provider': { 'f:workers': { 'k:{"name":"pool-a"}': { '.': {}, 'f:maximum': {} } } },
     });
-    expect(JSON.stringify(ownersOf(body).corral)).not.toContain('f:maxSurge');
-  });
-
-  it('names every field that another manager has changed, and takes them by force', async () => {
-    await garden.apply(aShoot({ name: 'disputed' }), { manager: 'corral' });
-    const theirs = { spec: { purpose: 'testing', provider: { workers: [aWorker({ maximum: 9 })] } } };
-    await garden.call('PATCH', `${SHOOTS}/disputed?fieldManager=kubectl-edit`, theirs, 'application/merge-patch+json');
-    const mine = aShoot({ name: 'disputed', spec: { purpose: 'production' }, workers: [aWorker({ maximum: 4 })] });
-
-    const refused = await garden.apply(mine, { manager: 'corral' });
-    const forced = await garden.apply(mine, { manager: 'corral', force: true });
-
-    expect([refused.status, forced.status]).toEqual([409, 200]);
-    expect(refused.body.details.causes.map(({ field }: { field: string }) => field).sort()).toEqual([
-      '.spec.provider.workers[name="pool-a"].maximum',
-      '.spec.purpose',
-    ]);
-    expect(refused.body.details.causes[0]).toMatchObject({
-      reason: 'FieldManagerConflict',
-      message: expect.stringMatching(/^conflict with "kubectl-edit" using core\.gardener\.cloud\/v1beta1 at \d{4}-/),
-    });
-    expect(ownersOf(forced.body)['kubectl-edit']).toBeUndefined();
-  });
-
-  it('sent again changes nothing', async () => {
-    const first = await garden.apply(aShoot({ name: 'again' }));
-
-    expect((await garden.apply(aShoot({ name: 'again' }))).body.metadata).toEqual(first.body.metadata);
+    expect(JSON.stringify(fieldsV1)).not.toContain('f:maxSurge');
+    expect(again.body.metadata).toEqual(body.metadata);
   });
 });
 
 describe('a service account', () => {
   it('needs the right to create for an apply that creates something', async () => {
-    const reconciler = gardenClient(garden.cloud.gardenKubeconfigs.reconciler);
+    const reconciler = kubeClient(garden.cloud.gardenKubeconfigs.reconciler);
     const apply = () =>
       reconciler.call('PATCH', `${SHOOTS}/by-apply?fieldManager=corral`, aShoot({ name: 'by-apply' }), APPLY);
     const { setRights } = garden.cloud.admin.garden;
@@ -89,7 +59,7 @@ describe('a watch', () => {
 
   it('delivers every event after its version, even after a disconnect', async () => {
     const version = await versionNow();
-    await garden.create(aShoot({ name: 'watched' }));
+    await garden.apply(aShoot({ name: 'watched' }));
     await label('watched', 'red');
 
     const stream = await garden.watch(`${SHOOTS}?watch=1&resourceVersion=${version}`);
@@ -103,7 +73,7 @@ describe('a watch', () => {
   });
 
   it('with a selector reports objects that begin or cease to match', async () => {
-    await garden.create(aShoot({ name: 'painted' }));
+    await garden.apply(aShoot({ name: 'painted' }));
     const stream = await garden.watch(
       `${SHOOTS}?watch=1&resourceVersion=${await versionNow()}&labelSelector=color=blue`,
     );
@@ -162,7 +132,7 @@ describe('an injected fault', () => {
 
   it('can end a watch in the middle of its first event', async () => {
     inject({ truncate: true }, 'WATCH');
-    await garden.create(aShoot({ name: 'cut' }));
+    await garden.apply(aShoot({ name: 'cut' }));
 
     const stream = await garden.watch(`${SHOOTS}?watch=1`);
     await stream.ended;
@@ -186,12 +156,12 @@ describe('a restart', () => {
     const first = await startTestGarden({ createMs: 2_000 }, { dataDir });
     await first.apply(aShoot());
     await first.waitForShoot('web', 'half-way', ({ status }) => status.lastOperation?.progress > 30);
-    const { body: before } = await first.call('GET', '/api/v1/secrets');
+    const { body: before } = await first.call('GET', SECRETS);
     await first.stop();
 
     const cloud = await startTestCloud({ dataDir, garden: { createMs: 40, reconcileMs: 40 } });
-    const client = gardenClient(cloud.gardenKubeconfig);
-    const { body: after } = await client.call('GET', '/api/v1/secrets');
+    const client = kubeClient(cloud.gardenKubeconfig);
+    const { body: after } = await client.call('GET', SECRETS);
     const shoot = await waitFor('the Shoot to be healthy', async () => {
       const { body } = await client.call('GET', `${SHOOTS}/web`);
       return isHealthy(body) && body;
@@ -230,7 +200,7 @@ describeNeeding(describe, missingKubectl, 'an operator with kubectl', () => {
     const kubectl = kubectlWith(garden.cloud.gardenKubeconfig, folder);
     const file = join(folder, 'secret.json');
     writeFileSync(file, JSON.stringify(aSecret('ctl', 'x')));
-    await garden.create(aShoot({ name: 'by-hand' }));
+    await garden.apply(aShoot({ name: 'by-hand' }));
     const patch = (type: string, body: unknown) =>
       kubectl(
         '--namespace',

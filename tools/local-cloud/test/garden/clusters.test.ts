@@ -6,18 +6,18 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import type { ServerOptions } from '../../src/index.js';
 import { TOKEN } from '../start-test-cloud.js';
-import { aWorker, NAMESPACE } from './a-shoot.js';
-import { type JoinConfigChange, renderJoinConfig } from './join-config.js';
-import { kubectlWith } from './kubectl.js';
-import { aToken, SECRETS, type ShootClient, shootClient } from './shoot-client.js';
+import { type KubeClient, kubectlWith } from './kube-client.js';
+import { aToken, aWorker, type JoinConfigChange, NAMESPACE, renderJoinConfig } from './objects.js';
 import { isHealthy, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
+
+const SECRETS = '/api/v1/namespaces/kube-system/secrets';
 
 // biome-ignore lint/suspicious/noExplicitAny: parts of objects are picked apart
 type Part = any;
 
 let dataDir: string;
 let garden: TestGarden;
-let shoot: ShootClient;
+let shoot: KubeClient;
 let secretName: string;
 // The join data contains the address of the Shoots, which a restart must keep.
 let shootPort: number;
@@ -32,7 +32,7 @@ beforeAll(async () => {
     name: 'web',
     workers: [aWorker({ labels: { team: 'blue' } }), aWorker({ name: 'pool-b' })],
   });
-  shoot = await shootClient(garden, 'web');
+  shoot = await garden.shootClient('web');
   secretName = (await shoot.call('GET', SECRETS)).body.items[0].metadata.name;
   await shoot.call('POST', SECRETS, aToken());
 });
@@ -62,7 +62,7 @@ describe('a kubeconfig of a Shoot', () => {
   });
 
   it('for viewers opens neither Secrets nor writes', async () => {
-    const viewer = await shootClient(garden, 'web', 'viewer');
+    const viewer = await garden.shootClient('web', 'viewer');
 
     const nodes = await viewer.call('GET', '/api/v1/nodes');
     const refused = [await viewer.call('GET', SECRETS), await viewer.call('POST', SECRETS, aToken({}, 'viewer'))];
@@ -216,7 +216,7 @@ describe('a server rebuilt with join data', () => {
     shoot.close();
     await garden.stop();
     await open();
-    shoot = await shootClient(garden, 'web');
+    shoot = await garden.shootClient('web');
     expect([await readNode(), await pods(), (await shoot.call('GET', SECRETS)).body.items.length]).toEqual(before);
 
     await garden.patch('web', { spec: { hibernation: { enabled: true } } });

@@ -1,35 +1,36 @@
 import { waitFor } from '@corral/testing';
 import type { GardenSettings, LocalCloudOptions } from '../../src/index.js';
 import { startTestCloud, type TestCloud, TOKEN } from '../start-test-cloud.js';
-import { aShoot, NAMESPACE, type ShootFields } from './a-shoot.js';
-import { type GardenAnswer, type GardenClient, gardenClient } from './garden-client.js';
+import { type KubeAnswer, type KubeClient, kubeClient } from './kube-client.js';
+import { aBinding, aProject, aSecret, aShoot, NAMESPACE, type ShootFields } from './objects.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: objects of every kind are picked apart by the tests
 type AnyObject = any;
 
-export interface TestGarden extends GardenClient {
+export interface TestGarden extends KubeClient {
   readonly cloud: TestCloud;
   /** Server-side apply of any object, by its kind and name. */
-  apply(object: AnyObject, options?: { manager?: string; force?: boolean }): Promise<GardenAnswer>;
-  create(shoot: AnyObject): Promise<GardenAnswer>;
+  apply(object: AnyObject, options?: { manager?: string; force?: boolean }): Promise<KubeAnswer>;
   readShoot(name: string): Promise<AnyObject>;
   /** Merge patch of a Shoot. */
-  patch(name: string, body: AnyObject): Promise<GardenAnswer>;
+  patch(name: string, body: AnyObject): Promise<KubeAnswer>;
   /** A Shoot whose first flow has succeeded. */
   createReady(fields?: ShootFields): Promise<AnyObject>;
   waitForShoot(name: string, what: string, is: (shoot: AnyObject) => boolean): Promise<AnyObject>;
+  /** A client of the API server of a Shoot. */
+  shootClient(name: string, access?: 'admin' | 'viewer'): Promise<KubeClient>;
   stop(): Promise<void>;
 }
 
-export const SHOOTS = `/apis/core.gardener.cloud/v1beta1/namespaces/${NAMESPACE}/shoots`;
+const NAMESPACED = `namespaces/${NAMESPACE}`;
+export const SHOOTS = `/apis/core.gardener.cloud/v1beta1/${NAMESPACED}/shoots`;
+export const SECRETS = `/api/v1/${NAMESPACED}/secrets`;
 
-const collections: Readonly<Record<string, (namespace: string) => string>> = {
-  Namespace: () => '/api/v1/namespaces',
-  Secret: (namespace) => `/api/v1/namespaces/${namespace}/secrets`,
-  Project: () => '/apis/core.gardener.cloud/v1beta1/projects',
-  CredentialsBinding: (namespace) =>
-    `/apis/security.gardener.cloud/v1alpha1/namespaces/${namespace}/credentialsbindings`,
-  Shoot: (namespace) => `/apis/core.gardener.cloud/v1beta1/namespaces/${namespace}/shoots`,
+const collections: Readonly<Record<string, string>> = {
+  Secret: SECRETS,
+  Project: '/apis/core.gardener.cloud/v1beta1/projects',
+  CredentialsBinding: `/apis/security.gardener.cloud/v1alpha1/${NAMESPACED}/credentialsbindings`,
+  Shoot: SHOOTS,
 };
 
 /** Fast enough for tests, slow enough to observe intermediate states. */
@@ -41,15 +42,12 @@ export async function startTestGarden(
   options: Partial<LocalCloudOptions> = {},
 ): Promise<TestGarden> {
   const cloud = await startTestCloud({ garden: { ...fast, ...garden }, ...options });
-  const client = gardenClient(cloud.gardenKubeconfig);
+  const client = kubeClient(cloud.gardenKubeconfig);
   const apply: TestGarden['apply'] = (object, { manager = 'test', force = false } = {}) => {
-    const { name, namespace = '' } = object.metadata;
-    const query = `fieldManager=${manager}&force=${force}`;
-    const path = `${collections[object.kind]?.(namespace)}/${name}?${query}`;
+    const path = `${collections[object.kind]}/${object.metadata.name}?fieldManager=${manager}&force=${force}`;
     return client.call('PATCH', path, object, 'application/apply-patch+yaml');
   };
   const readShoot = async (name: string) => (await client.call('GET', `${SHOOTS}/${name}`)).body;
-  const create = (shoot: AnyObject) => client.call('POST', SHOOTS, shoot);
   const waitForShoot: TestGarden['waitForShoot'] = (name, what, is) =>
     waitFor(`${name} to be ${what}`, async () => {
       const shoot = await readShoot(name);
@@ -58,28 +56,28 @@ export async function startTestGarden(
     });
 
   await apply(aProject('acme'));
-  await waitFor('the namespace of the project', async () => {
-    return (await client.call('GET', `/api/v1/namespaces/${NAMESPACE}`)).status === 200;
-  });
-  await apply(aSecret('conn', TOKEN));
+  await waitFor('the namespace of the project', async () => (await apply(aSecret('conn', TOKEN))).status < 300);
   await apply(aBinding('conn'));
   await waitFor('the Secret to be known as credentials', async () => {
-    const { body } = await client.call('GET', `/api/v1/namespaces/${NAMESPACE}/secrets/conn`);
+    const { body } = await client.call('GET', `${SECRETS}/conn`);
     return body.metadata.finalizers !== undefined;
   });
   return {
     ...client,
     cloud,
     apply,
-    create,
     readShoot,
-    patch: (name, body) => client.call('PATCH', `${SHOOTS}/${name}`, body, 'application/merge-patch+json'),
     waitForShoot,
+    patch: (name, body) => client.call('PATCH', `${SHOOTS}/${name}`, body),
     async createReady(fields = {}) {
       const shoot = aShoot(fields);
       const { status, text } = await apply(shoot);
       if (status !== 201) throw new Error(text);
       return waitForShoot(shoot.metadata.name, 'healthy', isHealthy);
+    },
+    async shootClient(name, access = 'admin') {
+      const { body } = await client.call('POST', `${SHOOTS}/${name}/${access}kubeconfig`, {});
+      return kubeClient(Buffer.from(body.status.kubeconfig, 'base64').toString());
     },
     async stop() {
       client.close();
@@ -98,25 +96,3 @@ export const hasState =
   (state: string, type?: string) =>
   ({ status }: AnyObject): boolean =>
     status.lastOperation?.state === state && (type === undefined || status.lastOperation.type === type);
-
-export const aProject = (name: string, namespace: string | undefined = `garden-${name}`) => ({
-  apiVersion: 'core.gardener.cloud/v1beta1',
-  kind: 'Project',
-  metadata: { name },
-  spec: namespace === undefined ? {} : { namespace },
-});
-
-export const aSecret = (name: string, token: string) => ({
-  apiVersion: 'v1',
-  kind: 'Secret',
-  metadata: { name, namespace: NAMESPACE },
-  data: { hcloudToken: Buffer.from(token).toString('base64') },
-});
-
-export const aBinding = (name: string) => ({
-  apiVersion: 'security.gardener.cloud/v1alpha1',
-  kind: 'CredentialsBinding',
-  metadata: { name, namespace: NAMESPACE },
-  provider: { type: 'hcloud' },
-  credentialsRef: { apiVersion: 'v1', kind: 'Secret', name, namespace: NAMESPACE },
-});

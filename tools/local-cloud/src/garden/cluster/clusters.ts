@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../../clock.js';
-import type { Secret } from '../kinds/core-kinds.js';
-import { secrets as secretKind } from '../kinds/core-kinds.js';
+import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
 import { alreadyExists, forbidden, notFound } from '../kube/errors.js';
 import type { Fields, KubeObject } from '../kube/object.js';
-import { bothPatches } from '../kube/patches.js';
 import type { Shoot } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
 import { type ClusterContents, emptyContents, type Pod } from './contents.js';
@@ -56,10 +54,8 @@ export class Clusters {
     const { patches } = this.read(shoot);
     const { metadata: { labels = {}, annotations = {} } = {}, spec = {} } = patch as unknown as Partial<KubeObject>;
     const change = { metadata: { labels, annotations }, spec: spec as Fields };
-    return this.node(
-      this.change(shoot, { patches: { ...patches, [name]: bothPatches(patches[name] ?? {}, change) } }),
-      name,
-    );
+    const all = [patches[name] ?? [], change].flat();
+    return this.node(this.change(shoot, { patches: { ...patches, [name]: all } }), name);
   }
 
   /** @throws StatusError 404; 403 for the node of one of the Shoot's machines, which would come back */

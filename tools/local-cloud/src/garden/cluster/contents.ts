@@ -30,8 +30,8 @@ export interface ClusterContents {
   /** Secrets with bootstrap tokens. */
   readonly tokens: readonly Secret[];
   readonly joined: readonly JoinedNode[];
-  /** What clients have changed in nodes: merge patches by the names of the nodes. */
-  readonly patches: Readonly<Record<string, Fields>>;
+  /** What clients have changed in nodes: merge patches in their order, by the names of the nodes. */
+  readonly patches: Readonly<Record<string, readonly Fields[]>>;
   readonly pods: readonly Pod[];
   /** Names of nodes that report no status. */
   readonly silent: readonly string[];

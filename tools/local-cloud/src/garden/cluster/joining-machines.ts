@@ -1,7 +1,8 @@
 import { randomUUID, X509Certificate } from 'node:crypto';
-import { type Clock, timestamp } from '../../clock.js';
+import { timestamp } from '../../clock.js';
 import type { JoinData } from '../../compute/join-data.js';
 import type { JoiningMachine, JoinOutcome, ShootsOfMachines } from '../../compute/machines.js';
+import type { GardenParts } from '../parts.js';
 import { isServing, type Shoot, workersOf } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
 import type { Clusters } from './clusters.js';
@@ -9,7 +10,7 @@ import type { JoinedNode, Pod } from './contents.js';
 import { admits, configSecretsOf, SYSTEM } from './secrets.js';
 
 /** Joins machines to Shoots as nodes, and keeps track of them when the machines change. */
-export function joiningMachines(store: ObjectStore, clusters: Clusters, clock: Clock): ShootsOfMachines {
+export function joiningMachines({ store, clusters, clock }: GardenParts): ShootsOfMachines {
   return {
     join(machine, data) {
       const held = shootFor(store, data);

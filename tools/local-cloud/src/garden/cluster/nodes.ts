@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../kube/object.js';
 import { mergePatch } from '../kube/patches.js';
-import type { Simulation } from '../shoots/shoot.js';
-import { findWorker, type ShootSpec } from '../shoots/shoot.js';
+import { findWorker, type ShootSpec, type Simulation } from '../shoots/shoot.js';
 import { emptyContents, type JoinedNode } from './contents.js';
 import { configChecksumOf } from './secrets.js';
 
@@ -27,7 +26,7 @@ export function nodesOf({ reconciled, inside = emptyContents }: Simulation): Nod
     .map((facts) =>
       nodeOf({ ...facts, isReady: facts.isReady && !inside.silent.includes(facts.name) }, reconciled.spec),
     )
-    .map((node) => mergePatch(node, inside.patches[node.metadata.name] ?? {}) as Node)
+    .map((node) => [inside.patches[node.metadata.name] ?? []].flat().reduce<unknown>(mergePatch, node) as Node)
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 

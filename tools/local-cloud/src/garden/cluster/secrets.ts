@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { Secret } from '../kinds/core-kinds.js';
-import type { Simulation } from '../shoots/shoot.js';
-import { type Shoot, type ShootSpec, type Worker, workersOf } from '../shoots/shoot.js';
+import { type Shoot, type ShootSpec, type Simulation, type Worker, workersOf } from '../shoots/shoot.js';
 
 export const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
 

@@ -1,9 +1,7 @@
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import type { Clock } from '../../clock.js';
-import { type Calls, injectFaults } from '../../faults/calls.js';
-import type { AccountName, Rights } from '../../garden-accounts.js';
+import { injectFaults } from '../../faults/calls.js';
+import type { AccountName } from '../../garden-accounts.js';
 import { sendJson, sendText } from '../../http/route-table.js';
-import { allKinds } from '../kinds/all-kinds.js';
 import { apiVersionOf, type Kind } from '../kinds/kind.js';
 import {
   methodNotAllowed,
@@ -14,14 +12,12 @@ import {
   unauthorized,
 } from '../kube/errors.js';
 import { fieldAt } from '../kube/object.js';
-import type { GardenSettings } from '../settings.js';
-import type { ShootAuthorities } from '../shoot-api/authorities.js';
+import type { GardenParts } from '../parts.js';
 import { serveKubeconfigRequest } from '../shoot-api/kubeconfigs.js';
-import type { ObjectStore } from '../store.js';
-import type { Writes } from '../writes.js';
 import { listPages, type Watches } from './reads.js';
 import {
   type Asked,
+  allKinds,
   BODY_BYTES_MAX,
   deletedStatus,
   kubePattern,
@@ -32,17 +28,10 @@ import {
   sendStatusError,
 } from './requests.js';
 
-export interface GardenApiDeps {
-  readonly store: ObjectStore;
-  readonly authorities: ShootAuthorities;
-  readonly writes: Writes;
+export interface GardenApiDeps extends GardenParts {
   readonly watches: Watches;
-  readonly clock: Clock;
-  readonly calls: Calls;
   /** By bearer token. */
   readonly accounts: ReadonlyMap<string, AccountName>;
-  readonly rights: Rights;
-  readonly settings: () => GardenSettings;
 }
 
 const ANONYMOUS = 'system:anonymous';

@@ -2,8 +2,7 @@ import type { Response } from 'express';
 import { apiVersionOf } from '../kinds/kind.js';
 import { badRequest, expired, StatusError } from '../kube/errors.js';
 import type { Held, ObjectStore, StoreEvent } from '../store.js';
-import type { Asked } from './requests.js';
-import { readCount, type Selection, selectionOf } from './selection.js';
+import { type Asked, readCount, type Selection, selectionOf } from './requests.js';
 
 /** What is left of lists that are read in pages. Their pages all show the moment of the first one. */
 interface Snapshot {

@@ -1,6 +1,7 @@
 import type { ErrorRequestHandler, Request } from 'express';
 import { sendJson } from '../../http/route-table.js';
-import { allKinds } from '../kinds/all-kinds.js';
+import { type LabelTest, parseLabelSelector } from '../../labels.js';
+import { cloudProfiles, configMaps, credentialsBindings, namespaces, projects, secrets } from '../kinds/core-kinds.js';
 import { apiVersionOf, type Kind } from '../kinds/kind.js';
 import {
   badRequest,
@@ -11,9 +12,22 @@ import {
   unsupportedMediaType,
 } from '../kube/errors.js';
 import { type Fields, isFields, type KubeObject } from '../kube/object.js';
+import { shoots } from '../shoots/shoots.js';
+import type { Held } from '../store.js';
 import type { Patch } from '../writes.js';
 
 export const BODY_BYTES_MAX = 3 * 1024 * 1024;
+
+/** Every kind that the garden serves. */
+export const allKinds: readonly Kind[] = [
+  namespaces,
+  secrets,
+  configMaps,
+  projects,
+  credentialsBindings,
+  cloudProfiles,
+  shoots,
+] as readonly Kind[];
 
 /** What a request asks for. */
 export interface Asked {
@@ -101,6 +115,31 @@ export function readPatch(req: Request, force: boolean): Patch {
   if (type === undefined) throw unsupportedMediaType(Object.keys(patchTypes));
   const body = parseJson(req);
   return type === 'apply' ? { type, body, force } : { type, body };
+}
+
+export type Selection = (held: Held) => boolean;
+
+/** What the namespace and the selectors of a list or watch select: labels, and `metadata.name` for kubectl. @throws StatusError 400 */
+export function selectionOf({ namespace, query }: Asked): Selection {
+  const hasLabels = labelTest(query.get('labelSelector') ?? '');
+  const fields = query.get('fieldSelector') ?? '';
+  const [, name] = /^metadata\.name=(.+)$/.exec(fields) ?? [];
+  if (fields !== '' && name === undefined) throw badRequest(`field label not supported: ${fields}`);
+  return (held) =>
+    (namespace === '' || held.namespace === namespace) &&
+    (name === undefined || held.name === name) &&
+    hasLabels(held.labels);
+}
+
+/** @throws StatusError 400 */
+export const labelTest = (selector: string): LabelTest =>
+  parseLabelSelector(selector, (part) => badRequest(`unable to parse requirement: ${JSON.stringify(part)}`));
+
+/** @returns 0 if it is not given. @throws StatusError 400 */
+export function readCount(query: URLSearchParams, name: string): number {
+  const text = query.get(name) ?? '';
+  if (!/^\d{0,9}$/.test(text)) throw badRequest(`${name}: ${JSON.stringify(text)} is no count`);
+  return Number(text);
 }
 
 /** The answer to a deletion of an object without finalizers. */

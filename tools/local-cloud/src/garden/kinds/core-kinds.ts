@@ -1,4 +1,4 @@
-import { forbidden } from '../kube/errors.js';
+import { forbidden, invalidObject } from '../kube/errors.js';
 import { equalJson, type Fields, type KubeObject } from '../kube/object.js';
 import type { Kind } from './kind.js';
 
@@ -37,8 +37,10 @@ export const projects: Kind<Project> = {
   prepare(project) {
     project.spec ??= {};
   },
-  validate: ({ metadata: { name = '' } }) =>
-    name.length > 10 ? [{ field: 'metadata.name', message: 'Invalid value: must not exceed 10 characters' }] : [],
+  judge({ metadata: { name = '' } }) {
+    if (name.length <= 10) return;
+    throw invalidObject(projects, name, 'metadata.name', 'Invalid value: must not exceed 10 characters');
+  },
 };
 
 export interface CredentialsBinding extends KubeObject {
@@ -52,13 +54,12 @@ export const credentialsBindings: Kind<CredentialsBinding> = {
   kind: 'CredentialsBinding',
   plural: 'credentialsbindings',
   namespaced: true,
-  validate: (binding, old) =>
-    (['provider', 'credentialsRef'] as const)
-      .filter((field) => old !== null && !equalJson(binding[field], old[field]))
-      .map((field) => ({ field, message: 'Invalid value: field is immutable' })),
-  judge({ metadata, credentialsRef: { name = '', namespace = '' } }, _old, { find }) {
+  judge({ metadata: { name: own = '' }, credentialsRef }, old, { find }) {
+    const { name = '', namespace = '' } = credentialsRef;
+    if (old !== null && !equalJson(credentialsRef, old.credentialsRef))
+      throw invalidObject(credentialsBindings, own, 'credentialsRef', 'Invalid value: field is immutable');
     if (find('secrets', namespace, name) !== null) return;
-    throw forbidden(credentialsBindings, metadata.name ?? '', `secrets ${JSON.stringify(name)} not found`);
+    throw forbidden(credentialsBindings, own, `secrets ${JSON.stringify(name)} not found`);
   },
 };
 

@@ -1,4 +1,4 @@
-import type { FieldError, ResourceName } from '../kube/errors.js';
+import type { ResourceName } from '../kube/errors.js';
 import { isFields, type KubeObject } from '../kube/object.js';
 import type { ExtensionField } from '../settings.js';
 
@@ -25,8 +25,6 @@ export interface Kind<T extends KubeObject = KubeObject> extends ResourceName {
   readonly specFields?: FieldTree;
   /** Sets defaults and what callers cannot set; `old` is null on create. @throws StatusError */
   prepare?(object: T, old: T | null, context: WriteContext): void;
-  /** Errors are answered with 422. */
-  validate?(object: T, old: T | null): FieldError[];
   /** @throws StatusError */
   judge?(object: T, old: T | null, context: WriteContext): void;
   /** @throws StatusError */

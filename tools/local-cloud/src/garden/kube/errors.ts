@@ -106,14 +106,14 @@ export const unsupportedMediaType = (accepted: readonly string[]): StatusError =
     `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
   );
 
-export function invalidObject(resource: ResourceName, name: string, errors: readonly FieldError[]): StatusError {
+export function invalidObject(resource: ResourceName, name: string, field: string, message: string): StatusError {
   const { group, kind } = resource;
   const full = group === '' ? kind : `${kind}.${group}`;
-  return new StatusError(422, 'Invalid', `${full} ${JSON.stringify(name)} is invalid: ${aggregate(errors)}`, {
+  return new StatusError(422, 'Invalid', `${full} ${JSON.stringify(name)} is invalid: ${field}: ${message}`, {
     ...(name === '' ? {} : { name }),
     ...(group === '' ? {} : { group }),
     kind,
-    causes: errors.map(({ message, field }) => ({ reason: 'FieldValueInvalid', message, field })),
+    causes: [{ reason: 'FieldValueInvalid', message, field }],
   });
 }
 

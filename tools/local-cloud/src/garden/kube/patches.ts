@@ -12,16 +12,6 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
   return merged;
 }
 
-/** Two merge patches as one, which keeps what they remove. */
-export function bothPatches(first: Fields, second: Fields): Fields {
-  const both = { ...first };
-  for (const [name, value] of Object.entries(second)) {
-    const before = both[name];
-    both[name] = isFields(before) && isFields(value) ? bothPatches(before, value) : value;
-  }
-  return both;
-}
-
 /**
  * RFC 6902, as far as `kubectl patch --type json` is used: `add`, `remove`, `replace` and `test`.
  *

@@ -5,8 +5,7 @@ import { type Clusters, nodeResource, podResource } from '../cluster/clusters.js
 import type { Pod } from '../cluster/contents.js';
 import { isReady, type Node } from '../cluster/nodes.js';
 import { SYSTEM, TOKEN_TYPE } from '../cluster/secrets.js';
-import { deletedStatus, readBody, readObject, readPatch } from '../http/requests.js';
-import { labelTest } from '../http/selection.js';
+import { deletedStatus, labelTest, readBody, readObject, readPatch } from '../http/requests.js';
 import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
 import { badRequest, forbidden, otherUid, type ResourceName, unsupportedMediaType } from '../kube/errors.js';
 import { type Fields, fieldAt, type KubeObject } from '../kube/object.js';

@@ -28,19 +28,14 @@ export async function serveKubeconfigRequest(
   const kind = access === 'admin' ? 'AdminKubeconfigRequest' : 'ViewerKubeconfigRequest';
   const resource = { group: 'authentication.gardener.cloud', version: 'v1alpha1', plural: subresource, kind };
   const asked = Number(fieldAt(readObject(req, resource), 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT);
-  const refuse = (field: string, message: string) => invalidObject(resource, name, [{ field, message }]);
+  const refuse = (field: string, message: string) => invalidObject(resource, name, field, message);
   if (!(asked >= SECONDS_MIN))
     throw refuse('spec.expirationSeconds', 'Invalid value: may not specify less than 10 minutes');
   const held = store.get('shoots', namespace, name);
   if (held === null) throw notFound(shoots, name);
   const authority = await authorities.get(held);
-  const [first, ...rest] = (objectOf<Shoot>(held).status.advertisedAddresses ?? []).map((address) => ({
-    name: `${namespace}--${name}-${address.name}`,
-    server: address.url,
-    authority: authority.certificate,
-    tlsServerName: serverNameOf(held),
-  }));
-  if (first === undefined) throw refuse('status.status', 'Invalid value: no suitable advertised address found');
+  const [address] = objectOf<Shoot>(held).status.advertisedAddresses ?? [];
+  if (address === undefined) throw refuse('status.status', 'Invalid value: no suitable advertised address found');
   const seconds = Math.min(asked, SECONDS_MAX);
   const nowMs = clock.now();
   const validity = {
@@ -49,7 +44,12 @@ export async function serveKubeconfigRequest(
   };
   const user = `gardener.cloud:${access}:${res.locals.user.name}`;
   const client = await issueClientCertificate(authority, user, [`gardener.cloud:project:${access}s`], validity);
-  const kubeconfig = renderKubeconfig(`${namespace}--${name}`, client, [first, ...rest]);
+  const kubeconfig = renderKubeconfig(`${namespace}--${name}`, client, {
+    name: `${namespace}--${name}-${address.name}`,
+    server: address.url,
+    authority: authority.certificate,
+    tlsServerName: serverNameOf(held),
+  });
   sendJson(res, 201, {
     kind,
     apiVersion: 'authentication.gardener.cloud/v1alpha1',

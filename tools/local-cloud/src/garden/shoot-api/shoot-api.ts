@@ -3,28 +3,19 @@ import { createServer, type ServerOptions } from 'node:https';
 import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
 import type { KeyPair } from '@corral/testing/certificates';
 import express, { type Express, type RequestHandler, type Response } from 'express';
-import type { Clock } from '../../clock.js';
-import { type Calls, injectFaults } from '../../faults/calls.js';
+import { injectFaults } from '../../faults/calls.js';
 import { openRouteTable, type Route, sendJson } from '../../http/route-table.js';
 import { type ListeningServer, LOOPBACK, listen } from '../../listen.js';
-import type { Clusters } from '../cluster/clusters.js';
 import { BODY_BYTES_MAX, sendStatusError } from '../http/requests.js';
 import { secrets } from '../kinds/core-kinds.js';
 import { pathNotFound, refusedByRbac, renderFault, unauthorized } from '../kube/errors.js';
 import { equalJson } from '../kube/object.js';
+import type { GardenParts } from '../parts.js';
 import type { World } from '../shoots/flows.js';
 import { isServing, type Shoot } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
-import { type ShootAuthorities, shootOfServerName } from './authorities.js';
+import { shootOfServerName } from './authorities.js';
 import { clusterRoutes } from './cluster-routes.js';
-
-export interface ShootApiDeps {
-  readonly store: ObjectStore;
-  readonly authorities: ShootAuthorities;
-  readonly clusters: Clusters;
-  readonly clock: Clock;
-  readonly calls: Calls;
-}
 
 export interface ShootApi extends Pick<ListeningServer, 'close'> {
   /** Addresses of every Shoot's API server. */
@@ -36,8 +27,8 @@ export interface ShootApi extends Pick<ListeningServer, 'close'> {
  *
  * @param fallback certificate for clients that name no Shoot; no client of a Shoot trusts it
  */
-export async function startShootApi(deps: ShootApiDeps, port: number, fallback: KeyPair): Promise<ShootApi> {
-  const { store, authorities } = deps;
+export async function startShootApi(parts: GardenParts, port: number, fallback: KeyPair): Promise<ShootApi> {
+  const { store, authorities } = parts;
   const contextFor = async (serverName: string): Promise<SecureContext | undefined> => {
     const held = shootNamed(store, serverName);
     if (held === null) return undefined;
@@ -54,7 +45,7 @@ export async function startShootApi(deps: ShootApiDeps, port: number, fallback: 
       contextFor(serverName).then((context) => callback(null, context), callback);
     },
   };
-  const server = await listen(createServer(tls, buildShootApi(deps)), port);
+  const server = await listen(createServer(tls, buildShootApi(parts)), port);
   const url = `https://${LOOPBACK}:${server.port}`;
   const addresses = [
     { name: 'external', url },
@@ -80,8 +71,8 @@ function readvertise(store: ObjectStore, addresses: World['addresses']): void {
   }
 }
 
-function buildShootApi(deps: ShootApiDeps): Express {
-  const { calls, clusters, clock } = deps;
+function buildShootApi(parts: GardenParts): Express {
+  const { calls, clusters, clock } = parts;
   const routeOf = openRouteTable(clusterRoutes(clusters, clock));
   const app = express();
   app.disable('x-powered-by');
@@ -94,13 +85,13 @@ function buildShootApi(deps: ShootApiDeps): Express {
   app.use(injectFaults(calls, renderFault, 'shoot'));
   // Read the body first: the Shoot must not change between the check and the response.
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
-  app.use(requireShoot(deps));
+  app.use(requireShoot(parts));
   app.get('/version', (_req, res) => {
     const { version } = objectOf<Shoot>(res.locals.shoot).spec.kubernetes;
     const [major, minor] = version.split('.');
     sendJson(res, 200, { major, minor, gitVersion: `v${version}` });
   });
-  app.use(requireCertificate(deps));
+  app.use(requireCertificate(parts));
   app.use((req, res) => {
     const route = res.locals.route as Route | null;
     if (route === null || !route.methods.includes(req.method)) throw pathNotFound();
@@ -111,7 +102,7 @@ function buildShootApi(deps: ShootApiDeps): Express {
 }
 
 /** Drops the connection if the Shoot's API server is down, as if nothing listened there. */
-function requireShoot({ store }: ShootApiDeps): RequestHandler {
+function requireShoot({ store }: GardenParts): RequestHandler {
   return (req, res, next) => {
     const held = shootNamed(store, String((req.socket as TLSSocket).servername ?? ''));
     if (held === null || !isServing(objectOf(held))) return void req.socket.destroy();
@@ -121,7 +112,7 @@ function requireShoot({ store }: ShootApiDeps): RequestHandler {
 }
 
 /** Checked here because the TLS library would use the machine's clock. A kubeconfig for viewers opens neither Secrets nor writes. */
-function requireCertificate({ clock }: ShootApiDeps): RequestHandler {
+function requireCertificate({ clock }: GardenParts): RequestHandler {
   return (req, res, next) => {
     const { authority } = shootOf(res).simulation;
     const shown = (req.socket as TLSSocket).getPeerX509Certificate();

@@ -2,23 +2,27 @@ import { createHash } from 'node:crypto';
 import { timestamp } from '../../clock.js';
 import type { GardenSpeed } from '../settings.js';
 import { checkedHealth, nodeTroubleOf, uncheckedHealth } from './health.js';
-import type { Flow, FlowFault, Machine, Simulation } from './shoot.js';
 import {
+  type Flow,
+  type FlowFault,
   type LastOperation,
+  type Machine,
   type OperationType,
   type Shoot,
   type ShootSpec,
   type ShootStatus,
+  type Simulation,
   wantsHibernation,
   workersOf,
 } from './shoot.js';
 
 /** The next step of a Shoot. */
-type Step = 'schedule' | OperationType | 'advance' | 'check health';
-
 export interface DueStep {
-  readonly step: Step;
   readonly afterMs: number;
+  /** Null for a step that starts no flow. */
+  readonly starts: OperationType | null;
+  /** @returns null if the Shoot is gone */
+  perform(world: World): Changed | null;
 }
 
 /** What a step needs apart from the Shoot. */
@@ -83,22 +87,28 @@ const finalCodes = new Set([
 ]);
 
 /** Chooses the next step of a Shoot and its delay in milliseconds; null if nothing is due. */
-export function decideStep(shoot: Shoot, { flow, careDue }: Simulation, speed: GardenSpeed): DueStep | null {
+export function decideStep(shoot: Shoot, simulation: Simulation, speed: GardenSpeed): DueStep | null {
+  const { flow, careDue } = simulation;
   if (flow !== undefined) {
     const tasks = tasksOf(flow.type).length;
     if (flow.fault?.stuck === true && flow.step >= tasks / 2) return null;
-    return { step: 'advance', afterMs: (durationOf(flow.type, shoot, speed) * (1 - START_SHARE)) / tasks };
+    const afterMs = (durationOf(flow.type, shoot, speed) * (1 - START_SHARE)) / tasks;
+    return { afterMs, starts: null, perform: (world) => advanceFlow(shoot, simulation, flow, world) };
   }
   const { metadata, spec, status } = shoot;
   if (spec.seedName === undefined && metadata.deletionTimestamp === undefined) {
-    return { step: 'schedule', afterMs: speed.createMs * START_SHARE };
+    const perform = () => ({ shoot: scheduled(shoot), simulation });
+    return { afterMs: speed.createMs * START_SHARE, starts: null, perform };
   }
   const type = nextFlow(shoot);
   if (type !== null) {
     const share = status.lastOperation?.state === 'Error' ? RETRY_SHARE : START_SHARE;
-    return { step: type, afterMs: durationOf(type, shoot, speed) * share };
+    const afterMs = durationOf(type, shoot, speed) * share;
+    return { afterMs, starts: type, perform: (world) => startFlow(shoot, simulation, type, world) };
   }
-  return careDue === true ? { step: 'check health', afterMs: speed.reconcileMs * CARE_SHARE } : null;
+  if (careDue !== true) return null;
+  const perform = (world: World) => checkHealth(shoot, simulation, world);
+  return { afterMs: speed.reconcileMs * CARE_SHARE, starts: null, perform };
 }
 
 function nextFlow({ metadata, status: { lastOperation, observedGeneration } }: Shoot): OperationType | null {
@@ -115,14 +125,6 @@ function durationOf(type: OperationType, { spec, status }: Shoot, speed: GardenS
   if (type === 'Delete') return speed.deleteMs;
   if (wantsHibernation(spec) === status.hibernated) return speed.reconcileMs;
   return wantsHibernation(spec) ? speed.hibernateMs : speed.wakeMs;
-}
-
-/** Performs a step. @returns null if the Shoot is gone */
-export function performStep(shoot: Shoot, simulation: Simulation, step: Step, world: World): Changed | null {
-  if (step === 'schedule') return { shoot: scheduled(shoot), simulation };
-  if (step === 'check health') return checkHealth(shoot, simulation, world);
-  if (step !== 'advance') return startFlow(shoot, simulation, step, world);
-  return simulation.flow === undefined ? { shoot, simulation } : advanceFlow(shoot, simulation, simulation.flow, world);
 }
 
 const scheduled = (shoot: Shoot): Shoot => ({

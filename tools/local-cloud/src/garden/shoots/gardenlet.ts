@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { type Clock, DueQueue } from '../../clock.js';
+import { DueQueue } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
-import type { Clusters } from '../cluster/clusters.js';
-import type { GardenSpeed } from '../settings.js';
-import { type Held, keyOf, type ObjectStore, objectOf, placeOf } from '../store.js';
-import { decideStep, performStep, type World } from './flows.js';
+import type { GardenParts } from '../parts.js';
+import { type Held, keyOf, objectOf, placeOf } from '../store.js';
+import { decideStep, type World } from './flows.js';
 import { isReported, nodeTroubleOf } from './health.js';
+import { tokenFaultOf } from './provider.js';
 import type { FlowFault, OperationType, Shoot } from './shoot.js';
 
 /** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
@@ -19,34 +19,24 @@ export interface ShootFault {
   effect: FlowFault;
 }
 
-export interface GardenletDeps {
-  readonly store: ObjectStore;
-  readonly clock: Clock;
-  /** Read before every step: it can change at run time. */
-  readonly speed: () => GardenSpeed;
-  /** What the provider has against the token of a Shoot; null for nothing. */
-  readonly tokenFaultOf: (shoot: Shoot) => FlowFault | null;
-  readonly clusters: Clusters;
-  readonly addresses: World['addresses'];
-}
-
 /** Takes Shoots through their flows, like the scheduler and gardenlet. Uses no timer for a Shoot at rest. */
 export class Gardenlet {
   readonly faults = new HeldRules<ShootFault>();
-  readonly #deps: GardenletDeps;
   readonly #queue: DueQueue;
   readonly #unsubscribe: (() => void)[];
 
-  constructor(deps: GardenletDeps) {
-    this.#deps = deps;
-    this.#queue = new DueQueue(deps.clock, (key) => this.#run(key));
-    for (const held of deps.store.list('shoots')) this.#consider(held);
+  constructor(
+    private readonly parts: GardenParts,
+    private readonly addresses: World['addresses'],
+  ) {
+    this.#queue = new DueQueue(parts.clock, (key) => this.#run(key));
+    for (const held of parts.store.list('shoots')) this.#consider(held);
     this.#unsubscribe = [
-      deps.store.subscribe('shoots', ({ type, held }) => {
+      parts.store.subscribe('shoots', ({ type, held }) => {
         if (type === 'DELETED') this.#queue.remove(keyOf(held.namespace, held.name));
         else this.#consider(held);
       }),
-      deps.clusters.onChange((held) => this.#lookAtNodes(held)),
+      parts.clusters.onChange((held) => this.#lookAtNodes(held)),
     ];
   }
 
@@ -58,20 +48,20 @@ export class Gardenlet {
   /** Removes all faults. Stuck flows continue. */
   clearFaults(): void {
     this.faults.clear();
-    for (const held of this.#deps.store.list('shoots')) {
+    for (const held of this.parts.store.list('shoots')) {
       const { flow } = held.simulation;
       if (flow?.fault?.stuck === true) this.#simulate(held, { ...held.simulation, flow: { ...flow, fault: null } });
     }
   }
 
   #simulate(held: Held, simulation: Held['simulation']): void {
-    const changed = this.#deps.store.simulate('shoots', held, simulation);
+    const changed = this.parts.store.simulate('shoots', held, simulation);
     if (changed !== null) this.#consider(changed);
   }
 
   #consider(held: Held): void {
     const key = keyOf(held.namespace, held.name);
-    const due = decideStep(objectOf(held), held.simulation, this.#deps.speed());
+    const due = decideStep(objectOf(held), held.simulation, this.parts.settings());
     if (due === null) this.#queue.remove(key);
     else if (!this.#queue.has(key)) this.#queue.add(key, due.afterMs);
   }
@@ -85,19 +75,22 @@ export class Gardenlet {
   }
 
   #run(key: string): void {
-    const { store, clock, speed, addresses } = this.#deps;
+    const { store, clock, settings } = this.parts;
     const { namespace, name } = placeOf(key);
     const held = store.get('shoots', namespace, name);
     if (held === null) return;
     const shoot = objectOf<Shoot>(held);
-    const due = decideStep(shoot, held.simulation, speed());
+    const due = decideStep(shoot, held.simulation, settings());
     if (due === null) return;
-    const { step } = due;
-    const startsFlow = step === 'Create' || step === 'Reconcile' || step === 'Delete';
     const project = store.get('namespaces', '', namespace)?.labels['project.gardener.cloud/name'] ?? namespace;
-    const fault = startsFlow ? this.#faultOf(shoot, step) : null;
-    const world = { nowMs: clock.now(), project, newUid: randomUUID(), fault, addresses };
-    const changed = performStep(shoot, held.simulation, step, world);
+    const fault = due.starts === null ? null : this.#faultOf(shoot, due.starts);
+    const changed = due.perform({
+      nowMs: clock.now(),
+      project,
+      newUid: randomUUID(),
+      fault,
+      addresses: this.addresses,
+    });
     if (changed === null) store.remove('shoots', namespace, name);
     else store.put('shoots', changed.shoot, changed.simulation);
   }
@@ -108,6 +101,6 @@ export class Gardenlet {
       (fault.namespace ?? namespace) === namespace &&
       (fault.name ?? name) === name &&
       (fault.operations ?? [type]).includes(type);
-    return this.faults.take(fits)?.effect ?? this.#deps.tokenFaultOf(shoot);
+    return this.faults.take(fits)?.effect ?? tokenFaultOf(this.parts, shoot);
   }
 }

@@ -1,62 +1,56 @@
 import { isReady, nodesOf } from '../cluster/nodes.js';
-import type { Simulation } from './shoot.js';
-import { type Condition, type ShootSpec, type ShootStatus, workersOf } from './shoot.js';
+import { type Condition, type ShootSpec, type ShootStatus, type Simulation, workersOf } from './shoot.js';
 
 type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 type Health = Pick<ShootStatus, 'conditions' | 'constraints'>;
 
 const NODES = 'EveryNodeReady';
-const conditions: readonly (readonly [type: string, reason: string])[] = [
-  ['APIServerAvailable', 'HealthzRequestSucceeded'],
-  ['ControlPlaneHealthy', 'ControlPlaneRunning'],
-  ['ObservabilityComponentsHealthy', 'ObservabilityComponentsRunning'],
-  [NODES, NODES],
-  ['SystemComponentsHealthy', 'SystemComponentsRunning'],
-];
-const constraints: typeof conditions = [
-  ['HibernationPossible', 'NoProblematicWebhooks'],
-  ['MaintenancePreconditionsSatisfied', 'NoProblematicWebhooks'],
-];
+/** What is checked, with the reason of a good result. */
+const checks = {
+  conditions: {
+    APIServerAvailable: 'HealthzRequestSucceeded',
+    ControlPlaneHealthy: 'ControlPlaneRunning',
+    ObservabilityComponentsHealthy: 'ObservabilityComponentsRunning',
+    [NODES]: NODES,
+    SystemComponentsHealthy: 'SystemComponentsRunning',
+  },
+  constraints: {
+    HibernationPossible: 'NoProblematicWebhooks',
+    MaintenancePreconditionsSatisfied: 'NoProblematicWebhooks',
+  },
+} as const;
 
-/** The transition time stays while the status does. */
-function updated(known: readonly Condition[] = [], next: Finding, at: string): Condition {
-  const before = known.find(({ type }) => type === next.type);
-  const lastTransitionTime = before?.status === next.status ? before.lastTransitionTime : at;
-  return { ...next, lastTransitionTime, lastUpdateTime: at };
+/** @param find what a check finds; `before` is the last finding. The transition time stays while the status does. */
+function healthOf(
+  status: ShootStatus,
+  at: string,
+  find: (type: string, reason: string, before: Condition | undefined) => Omit<Finding, 'type'>,
+): Health {
+  const look = (kind: keyof typeof checks): Condition[] =>
+    Object.entries(checks[kind]).map(([type, reason]) => {
+      const before = status[kind]?.find((known) => known.type === type);
+      const found = find(type, reason, before);
+      const lastTransitionTime = before?.status === found.status ? before.lastTransitionTime : at;
+      return { ...found, type, lastTransitionTime, lastUpdateTime: at };
+    });
+  return { conditions: look('conditions'), constraints: look('constraints') };
 }
 
 /** After a flow, until the next check: what was False stays so, everything else is Progressing. @param at RFC 3339 */
-export function uncheckedHealth(status: ShootStatus, at: string): Health {
-  const wait = (types: typeof conditions, known: readonly Condition[] = []): Condition[] =>
-    types.map(([type]) => {
-      const before = known.find((condition) => condition.type === type);
-      if (before?.status === 'False') return before;
-      const { reason = 'ConditionInitialized', message = 'The check has not been performed yet.' } = before ?? {};
-      return updated(known, { type, status: 'Progressing', reason, message }, at);
-    });
-  return {
-    conditions: wait(conditions, status.conditions),
-    constraints: wait(constraints, status.constraints),
-  };
-}
+export const uncheckedHealth = (status: ShootStatus, at: string): Health =>
+  healthOf(status, at, (_type, _reason, before) => {
+    if (before?.status === 'False') return before;
+    const { reason = 'ConditionInitialized', message = 'The check has not been performed yet.' } = before ?? {};
+    return { status: 'Progressing', reason, message };
+  });
 
 /** @param at RFC 3339 @param trouble what is not well, unless the Shoot is hibernated */
-export function checkedHealth(status: ShootStatus, at: string, trouble: Finding | null): Health {
-  const check = (types: typeof conditions, known: readonly Condition[] | undefined, notChecked: string): Condition[] =>
-    types.map(([type, reason]) => {
-      const well: Finding = {
-        type,
-        status: 'True',
-        reason: status.hibernated ? notChecked : reason,
-        message: 'All is well.',
-      };
-      return updated(known, trouble?.type === type && !status.hibernated ? trouble : well, at);
-    });
-  return {
-    conditions: check(conditions, status.conditions, 'ConditionNotChecked'),
-    constraints: check(constraints, status.constraints, 'ConstraintNotChecked'),
-  };
-}
+export const checkedHealth = (status: ShootStatus, at: string, trouble: Finding | null): Health =>
+  healthOf(status, at, (type, reason) => {
+    if (trouble?.type === type && !status.hibernated) return trouble;
+    const notChecked = type in checks.conditions ? 'ConditionNotChecked' : 'ConstraintNotChecked';
+    return { status: 'True', reason: status.hibernated ? notChecked : reason, message: 'All is well.' };
+  });
 
 const NOT_MANAGED = 'node.machine.sapcloud.io/not-managed-by-mcm';
 

@@ -1,18 +1,13 @@
 import { createHash } from 'node:crypto';
-import type { TokenState } from '../../project-tokens.js';
 import type { CredentialsBinding, Secret } from '../kinds/core-kinds.js';
+import type { GardenParts } from '../parts.js';
 import { type ObjectStore, objectOf } from '../store.js';
-import type { FlowFault } from './shoot.js';
-import { findWorker, type Shoot } from './shoot.js';
+import { type FlowFault, findWorker, type Shoot } from './shoot.js';
 
 /** What the provider has against the token of a Shoot; null for nothing. */
-export function tokenFaultOf(
-  store: ObjectStore,
-  shoot: Shoot,
-  tokenState: (token: string) => TokenState,
-): FlowFault | null {
+export function tokenFaultOf({ store, projectTokens }: GardenParts, shoot: Shoot): FlowFault | null {
   const token = tokenOf(store, shoot);
-  const state = token === null ? 'unknown' : tokenState(token);
+  const state = token === null ? 'unknown' : projectTokens.stateOf(token);
   const fault = (code: string, message: string): FlowFault => ({ codes: [code], message: `hcloud: ${message}` });
   if (state === 'unknown')
     return fault('ERR_INFRA_UNAUTHENTICATED', 'the token you have provided is invalid (unauthorized)');
@@ -41,16 +36,12 @@ export interface ProviderNode {
 }
 
 /** The nodes of all Shoots whose token belongs to the project. */
-export function providerNodesOf(
-  store: ObjectStore,
-  project: string,
-  projectOf: (token: string) => string,
-): ProviderNode[] {
+export function providerNodesOf({ store, projectTokens }: GardenParts, project: string): ProviderNode[] {
   return store.list('shoots').flatMap((held) => {
     const shoot = objectOf<Shoot>(held);
     const token = tokenOf(store, shoot);
     const { reconciled } = held.simulation;
-    if (token === null || reconciled === undefined || projectOf(token) !== project) return [];
+    if (token === null || reconciled === undefined || projectTokens.projectOf(token) !== project) return [];
     return reconciled.machines.map(({ name, pool, createdAt }) => ({
       id: numberOf(name),
       name,

@@ -1,5 +1,5 @@
 import type { FieldTree, Kind, WriteContext } from '../kinds/kind.js';
-import { aggregate, forbidden, StatusError } from '../kube/errors.js';
+import { aggregate, forbidden, invalidObject, StatusError } from '../kube/errors.js';
 import { equalJson, fieldAt } from '../kube/object.js';
 import type { ExtensionField } from '../settings.js';
 import { judgeByCatalogue, prepareWorkers } from './catalogue.js';
@@ -69,13 +69,10 @@ export const shoots: Kind<Shoot> = {
     shoot.status = old?.status ?? blankStatus;
     shoot.metadata.generation = old === null ? 1 : generationAfter(shoot, old);
   },
-  validate(shoot, old) {
-    const isFrozen = shoot.metadata.deletionTimestamp !== undefined && !equalJson(shoot.spec, old?.spec);
-    const message = 'Forbidden: cannot update shoot spec if deletion timestamp is set';
-    return isFrozen ? [{ field: 'spec', message }] : [];
-  },
   judge(shoot, old, context) {
-    const { name = '', namespace = '' } = shoot.metadata;
+    const { name = '', namespace = '', deletionTimestamp } = shoot.metadata;
+    if (deletionTimestamp !== undefined && !equalJson(shoot.spec, old?.spec))
+      throw invalidObject(shoots, name, 'spec', 'Forbidden: cannot update shoot spec if deletion timestamp is set');
     const project = projectOf(namespace, context);
     if (old === null && project.length + name.length > NAMES_LENGTH_MAX) {
       const rule = `the length of the shoot name and the project name must not exceed ${NAMES_LENGTH_MAX} characters`;
