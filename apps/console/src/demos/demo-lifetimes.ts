@@ -14,6 +14,9 @@ const steps: readonly LifetimeOption[] = [
   { label: '7 days', seconds: dnsLimits.demoTtlSecondsMax },
 ];
 
+/** Less is not worth a choice: a demo of 4 hours could otherwise be extended to 4 hours a second later. */
+const LONGER_SECONDS = 60;
+
 /** Lifetimes of a new demo. */
 export const newLifetimes = steps;
 
@@ -27,7 +30,8 @@ export function longerLifetimes(
   now: number,
 ): LifetimeOption[] {
   const [present, longest] = [expires_at, max_expires_at].map((at) => Math.floor((Date.parse(at) - now) / 1_000));
-  const isLonger = (seconds: number) => seconds > (present as number) && seconds >= dnsLimits.demoTtlSecondsMin;
+  const isLonger = (seconds: number) =>
+    seconds >= (present as number) + LONGER_SECONDS && seconds >= dnsLimits.demoTtlSecondsMin;
   const possible = steps.filter(({ seconds }) => seconds < (longest as number));
   return [...possible, { label: 'as long as possible', seconds: longest as number }].filter(({ seconds }) =>
     isLonger(seconds),
