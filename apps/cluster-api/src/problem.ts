@@ -38,13 +38,16 @@ export class Problem extends Error {
   readonly operationId: string | null;
   readonly retryAfterSeconds: number | null;
   readonly tokenError: TokenError | null;
+  readonly #options: ProblemOptions;
 
   constructor(
     readonly code: ProblemCode,
     readonly detail: string,
-    { errors, operationId, retryAfterSeconds, cause, tokenError }: ProblemOptions = {},
+    options: ProblemOptions = {},
   ) {
+    const { errors, operationId, retryAfterSeconds, cause, tokenError } = options;
     super(`${code}: ${detail}`, { cause });
+    this.#options = options;
     this.errors = errors?.map(
       ({ pointer, message, code: own = code, detail: whole = sentenceOf(pointer, message) }) => {
         return { pointer, code: own, message, detail: whole };
@@ -55,16 +58,9 @@ export class Problem extends Error {
     this.tokenError = tokenError ?? null;
   }
 
-  /** The same problem, as OAuth clients read it. */
-  withTokenError(tokenError: TokenError): Problem {
-    const { code, detail, errors, operationId, retryAfterSeconds, cause } = this;
-    return new Problem(code, detail, {
-      tokenError,
-      ...(errors === undefined ? {} : { errors }),
-      ...(operationId === null ? {} : { operationId }),
-      ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-      ...(cause === undefined ? {} : { cause }),
-    });
+  /** The same problem with other or further options. */
+  with(more: ProblemOptions): Problem {
+    return new Problem(this.code, this.detail, { ...this.#options, ...more });
   }
 
   get status(): number {
@@ -140,14 +136,8 @@ export function asProblem(error: unknown): Problem {
 /** The first problem, with the fields of all. */
 export function combined(first: Problem, others: readonly Problem[]): Problem {
   if (others.length === 0) return first;
-  const { code, detail, operationId, retryAfterSeconds, cause } = first;
   const errors = [first, ...others].flatMap((refusal) => refusal.errors ?? []).slice(0, errorsMax);
-  return new Problem(code, detail, {
-    errors: withoutRepeats(errors),
-    operationId: operationId ?? undefined,
-    ...(retryAfterSeconds === null ? {} : { retryAfterSeconds }),
-    cause,
-  });
+  return first.with({ errors: withoutRepeats(errors) });
 }
 
 /**

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import {
   type AuditAction,
-  asClusterId,
   asOperationId,
   type ChangeEffect,
   type ClusterSpec,
@@ -18,7 +17,14 @@ import { asProblem, combined, notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { acceptChange, changeCluster } from './change-store.js';
 import { type ChangeOutcome, registerOrReplay, retryFailed } from './retry.js';
-import { type AcceptedPlan, type ChangeContext, type Plan, planChange, quotasOf } from './rules/plan-change.js';
+import {
+  type AcceptedPlan,
+  asPlanned,
+  type ChangeContext,
+  type Plan,
+  planChange,
+  quotasOf,
+} from './rules/plan-change.js';
 import { completeSpec } from './rules/specification.js';
 import { withAllRefusals } from './rules/valid-part.js';
 import {
@@ -281,31 +287,4 @@ async function contextOf(
     declaredPools,
     now: view.now,
   };
-}
-
-/** Stands in for the id of a cluster that does not exist yet. */
-const NIL_ID = asClusterId('00000000-0000-0000-0000-000000000000');
-
-function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPlan, now: Date): ClusterRecord {
-  const { spec, desiredHash, generation, shown, prices, priorities } = plan;
-  const absent = {
-    id: NIL_ID,
-    name,
-    shootName: '',
-    observedGeneration: 0,
-    revision: 0,
-    seedName: null,
-    migrationPhase: null,
-    observed: null,
-    nodeCounts: null,
-    pinnedVersion: null,
-    keptGeneration: null,
-    lastOperation: null,
-    startedAt: null,
-    deletionRequestedAt: null,
-    createdAt: now,
-    backingReady: new Map(),
-  };
-  const planned = { spec, priorities, prices, desiredHash, generation, ...shown };
-  return { ...(current ?? absent), ...planned, updatedAt: now };
 }

@@ -109,5 +109,5 @@ export const oauthErrors =
   (thrown, _req, _res, next) => {
     const problem = thrown instanceof RequestFault ? ofFault(thrown) : ofThrown(thrown);
     if (problem === null) return next(thrown);
-    next(problem.withTokenError(problem.tokenError ?? errorOfCode[problem.code] ?? 'invalid_request'));
+    next(problem.with({ tokenError: problem.tokenError ?? errorOfCode[problem.code] ?? 'invalid_request' }));
   };

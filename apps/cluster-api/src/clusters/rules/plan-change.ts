@@ -1,11 +1,12 @@
 import type { KnownPrices } from '@corral/cluster-data';
-import type {
-  ChangeEffect,
-  ClusterSpec,
-  ConnectionId,
-  ConnectionPhase,
-  FieldChange,
-  NodePoolSpecInput,
+import {
+  asClusterId,
+  type ChangeEffect,
+  type ClusterSpec,
+  type ConnectionId,
+  type ConnectionPhase,
+  type FieldChange,
+  type NodePoolSpecInput,
 } from '@corral/contracts';
 import type { CloudProfile, GardenFeature } from '@corral/garden';
 import type { ClusterQuotas, QuotaOverrides } from '../../app-config.js';
@@ -120,6 +121,34 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     differences: differencesOf(present, desired, context.declaredPools),
     effects: effectsOf(current, desired, { version: versionAfter(current, desired, catalogue, now), pointers }),
   };
+}
+
+/** Stands in for the id of a cluster that does not exist yet. */
+const NIL_ID = asClusterId('00000000-0000-0000-0000-000000000000');
+
+/** The cluster as it would be after the plan, which a dry run shows. */
+export function asPlanned(current: ClusterRecord | null, name: string, plan: AcceptedPlan, now: Date): ClusterRecord {
+  const { spec, desiredHash, generation, shown, prices, priorities } = plan;
+  const absent = {
+    id: NIL_ID,
+    name,
+    shootName: '',
+    observedGeneration: 0,
+    revision: 0,
+    seedName: null,
+    migrationPhase: null,
+    observed: null,
+    nodeCounts: null,
+    pinnedVersion: null,
+    keptGeneration: null,
+    lastOperation: null,
+    startedAt: null,
+    deletionRequestedAt: null,
+    createdAt: now,
+    backingReady: new Map(),
+  };
+  const planned = { spec, priorities, prices, desiredHash, generation, ...shown };
+  return { ...(current ?? absent), ...planned, updatedAt: now };
 }
 
 /** The full version that a specification leads to. Null when the catalogue is needed to tell and was not read. */
