@@ -28,15 +28,7 @@ export interface MailFault {
   readonly times: number;
 }
 
-export interface MailSink {
-  readonly port: number;
-  /** Oldest first. */
-  mails(): SunkMail[];
-  clear(): void;
-  /** Replaces the remaining faults. */
-  breakNext(fault: MailFault): void;
-  close(): Promise<void>;
-}
+export type MailSink = Awaited<ReturnType<typeof startMailSink>>;
 
 /** Limits that bound memory use. */
 const MAILS_MAX = 500;
@@ -44,7 +36,7 @@ const BYTES_MAX = 1_048_576;
 const CLOSE_MS = 100;
 
 /** Accepts every mail and forwards none. No TLS; any password is valid. Port 0 selects a free port. */
-export async function startMailSink(host: string, port: number): Promise<MailSink> {
+export async function startMailSink(host: string, port: number) {
   let mails: SunkMail[] = [];
   let taken = 0;
   let fault: { effect: MailFault['effect']; times: number } = { effect: 'hang', times: 0 };
@@ -90,14 +82,16 @@ export async function startMailSink(host: string, port: number): Promise<MailSin
   });
   return {
     port: (server.server.address() as AddressInfo).port,
-    mails: () => [...mails],
-    clear() {
+    /** Oldest first. */
+    mails: (): SunkMail[] => [...mails],
+    clear(): void {
       mails = [];
     },
-    breakNext({ effect, times }) {
+    /** Replaces the remaining faults. */
+    breakNext({ effect, times }: MailFault): void {
       fault = { effect, times };
     },
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    close: () => new Promise<void>((resolve) => server.close(() => resolve())),
   };
 }
 

@@ -5,13 +5,8 @@ import { isRecordValue, parseCharacterStrings } from './dns/record-values.js';
 import type { HeldZone, Zones } from './dns/zones.js';
 import { LOOPBACK } from './listen.js';
 
-export interface NameServer {
-  readonly port: number;
-  close(): Promise<void>;
-}
-
 /** Serves the zones over UDP, answers of every length. Port 0 selects a free port. */
-export async function startNameServer(port: number, zones: Zones): Promise<NameServer> {
+export async function startNameServer(port: number, zones: Zones) {
   const socket = createSocket('udp4');
   socket.on('message', (message, sender) => {
     const answer = answerTo(message, zones);
@@ -23,7 +18,7 @@ export async function startNameServer(port: number, zones: Zones): Promise<NameS
     socket.bind(port, LOOPBACK, listening);
   });
   socket.on('error', () => {});
-  return { port: socket.address().port, close: () => new Promise((closed) => socket.close(() => closed())) };
+  return { port: socket.address().port, close: () => new Promise<void>((closed) => socket.close(() => closed())) };
 }
 
 const rcodes = { NOERROR: 0, NXDOMAIN: 3, REFUSED: 5 } as const;

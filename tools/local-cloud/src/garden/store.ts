@@ -1,6 +1,6 @@
 import type { Journal } from '../journal.js';
 import type { Labels } from '../labels.js';
-import { StatusError } from './kube/errors.js';
+import { expired } from './kube/errors.js';
 import type { KubeObject } from './kube/object.js';
 import type { Simulation } from './shoots/shoot.js';
 
@@ -17,6 +17,8 @@ export interface Held {
 }
 
 export interface StoreEvent {
+  /** Plural. */
+  readonly resource: string;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly version: number;
   /** The new state. For a deletion, the last state with the version of the deletion. */
@@ -25,14 +27,6 @@ export interface StoreEvent {
 }
 
 type Listener = (event: StoreEvent) => void;
-
-interface Shelf {
-  readonly held: Map<string, Held>;
-  events: StoreEvent[];
-  /** Oldest version that a watch can resume from. */
-  reachable: number;
-  readonly listeners: Set<Listener>;
-}
 
 export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
@@ -44,19 +38,21 @@ export const placeOf = (key: string): { namespace: string; name: string } => {
 /** A mutable copy of the object. */
 export const objectOf = <T extends KubeObject>(held: Held): T => JSON.parse(held.text) as T;
 
-/** Number of past events of a resource that watches can resume from. */
-const EVENTS_MAX = 5000;
+/** Number of past events that watches can resume from. */
+const EVENTS_MAX = 20_000;
 const VERSION = 'version';
 
-/** All objects of the garden under one increasing version, with the recent events of each resource. */
+/** All objects of the garden under one increasing version, with the recent events. */
 export class ObjectStore {
-  readonly #shelves = new Map<string, Shelf>();
-  readonly #journal: Journal;
+  /** By resource, then by namespace and name. */
+  readonly #held = new Map<string, Map<string, Held>>();
+  readonly #listeners = new Set<Listener>();
+  #events: StoreEvent[] = [];
   #version = 1;
-  #floor = 0;
+  /** Oldest version that a watch can resume from. */
+  #reachable = 0;
 
-  constructor(journal: Journal) {
-    this.#journal = journal;
+  constructor(private readonly journal: Journal) {
     for (const [key, value] of journal.kept) {
       if (key === VERSION) this.#version = value as number;
       else this.#restore(key, value as Kept);
@@ -69,12 +65,12 @@ export class ObjectStore {
   }
 
   get(resource: string, namespace: string, name: string): Held | null {
-    return this.#shelf(resource).held.get(keyOf(namespace, name)) ?? null;
+    return this.#of(resource).get(keyOf(namespace, name)) ?? null;
   }
 
   /** All objects of a resource, by namespace and name. */
   list(resource: string): Held[] {
-    const entries = [...this.#shelf(resource).held].sort(([a], [b]) => (a < b ? -1 : 1));
+    const entries = [...this.#of(resource)].sort(([a], [b]) => (a < b ? -1 : 1));
     return entries.map(([, held]) => held);
   }
 
@@ -85,18 +81,15 @@ export class ObjectStore {
     const version = this.#version + 1;
     object.metadata.resourceVersion = String(version);
     const held = heldOf(object, simulation ?? previous?.simulation ?? {});
-    this.#commit(resource, { type: previous === null ? 'ADDED' : 'MODIFIED', version, held, previous });
+    this.#keep(resource, held, [VERSION, version]);
+    this.#report({ resource, type: previous === null ? 'ADDED' : 'MODIFIED', version, held, previous });
     return held;
   }
 
   /** Changes what is kept with an object. Sends no event and keeps the version. */
   simulate(resource: string, { namespace, name }: Held, simulation: Simulation): Held | null {
     const current = this.get(resource, namespace, name);
-    if (current === null) return null;
-    const held = { ...current, simulation };
-    this.#keep(resource, held);
-    this.#shelf(resource).held.set(keyOf(namespace, name), held);
-    return held;
+    return current && this.#keep(resource, { ...current, simulation });
   }
 
   remove(resource: string, namespace: string, name: string): void {
@@ -105,64 +98,56 @@ export class ObjectStore {
     const version = this.#version + 1;
     const object = objectOf(previous);
     object.metadata.resourceVersion = String(version);
-    this.#commit(resource, { type: 'DELETED', version, held: heldOf(object, {}), previous });
+    this.journal.keep([`${resource} ${keyOf(namespace, name)}`, null], [VERSION, version]);
+    this.#of(resource).delete(keyOf(namespace, name));
+    this.#report({ resource, type: 'DELETED', version, held: heldOf(object, {}), previous });
   }
 
   /** The events after a version, oldest first. @throws StatusError 410 if they are not known any more */
   eventsSince(resource: string, version: number): StoreEvent[] {
-    const { events, reachable } = this.#shelf(resource);
-    if (version < reachable)
-      throw new StatusError(410, 'Expired', `too old resource version: ${version} (${reachable})`);
-    return events.filter((event) => event.version > version);
+    if (version < this.#reachable) throw expired(`too old resource version: ${version} (${this.#reachable})`);
+    return this.#events.filter((event) => event.resource === resource && event.version > version);
   }
 
   /** @returns a function that ends the subscription */
   subscribe(resource: string, listener: Listener): () => void {
-    const { listeners } = this.#shelf(resource);
-    listeners.add(listener);
-    return () => void listeners.delete(listener);
+    const heard: Listener = (event) => {
+      if (event.resource === resource) listener(event);
+    };
+    this.#listeners.add(heard);
+    return () => void this.#listeners.delete(heard);
   }
 
   /** Watches that resume from an earlier version get 410. */
   forgetHistory(): void {
-    this.#floor = this.#version;
-    for (const shelf of this.#shelves.values()) Object.assign(shelf, { events: [], reachable: this.#floor });
+    this.#events = [];
+    this.#reachable = this.#version;
+  }
+
+  #report(event: StoreEvent): void {
+    this.#version = event.version;
+    this.#events.push(event);
+    if (this.#events.length > 2 * EVENTS_MAX) this.#reachable = this.#events.splice(0, EVENTS_MAX).at(-1)?.version ?? 0;
+    for (const listener of [...this.#listeners]) listener(event);
   }
 
   /** Writes the journal before memory, so that nothing visible can be lost. */
-  #commit(resource: string, event: StoreEvent): void {
-    const shelf = this.#shelf(resource);
-    const { namespace, name } = event.held;
-    if (event.type === 'DELETED') {
-      this.#journal.keep([`${resource} ${keyOf(namespace, name)}`, null], [VERSION, event.version]);
-      shelf.held.delete(keyOf(namespace, name));
-    } else {
-      this.#keep(resource, event.held, [VERSION, event.version]);
-      shelf.held.set(keyOf(namespace, name), event.held);
-    }
-    this.#version = event.version;
-    shelf.events.push(event);
-    if (shelf.events.length > 2 * EVENTS_MAX) {
-      shelf.reachable = shelf.events.splice(0, EVENTS_MAX).at(-1)?.version ?? 0;
-    }
-    for (const listener of [...shelf.listeners]) listener(event);
-  }
-
-  #keep(resource: string, { namespace, name, text, simulation }: Held, ...more: [string, unknown][]): void {
-    this.#journal.keep([`${resource} ${keyOf(namespace, name)}`, { text, simulation } satisfies Kept], ...more);
+  #keep(resource: string, held: Held, ...more: [string, unknown][]): Held {
+    const { namespace, name, text, simulation } = held;
+    this.journal.keep([`${resource} ${keyOf(namespace, name)}`, { text, simulation } satisfies Kept], ...more);
+    this.#of(resource).set(keyOf(namespace, name), held);
+    return held;
   }
 
   #restore(key: string, { text, simulation }: Kept): void {
     const [resource = '', place = ''] = key.split(' ');
-    this.#shelf(resource).held.set(place, heldOf(JSON.parse(text) as KubeObject, simulation));
+    this.#of(resource).set(place, heldOf(JSON.parse(text) as KubeObject, simulation));
   }
 
-  #shelf(resource: string): Shelf {
-    const known = this.#shelves.get(resource);
-    if (known !== undefined) return known;
-    const shelf: Shelf = { held: new Map(), events: [], reachable: this.#floor, listeners: new Set() };
-    this.#shelves.set(resource, shelf);
-    return shelf;
+  #of(resource: string): Map<string, Held> {
+    const held = this.#held.get(resource) ?? new Map<string, Held>();
+    this.#held.set(resource, held);
+    return held;
   }
 }
 

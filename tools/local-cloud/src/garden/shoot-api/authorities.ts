@@ -1,4 +1,5 @@
 import { issueServerCertificate, type KeyPair, makeAuthority } from '@corral/testing/certificates';
+import { LOOPBACK } from '../../listen.js';
 import { longValidity } from '../credentials.js';
 import type { Held, ObjectStore } from '../store.js';
 
@@ -15,41 +16,34 @@ export function shootOfServerName(serverName: string): { namespace: string; name
   return { namespace, name };
 }
 
-/** The certificate authority of each Shoot, created on first use and stored with the Shoot. */
+/** The certificate authority of each Shoot, created on first use and stored with the Shoot, and the certificate of its API server. */
 export class ShootAuthorities {
-  readonly #making = new Map<string, Promise<KeyPair>>();
-  /** Keyed by the Shoot's uid. */
+  /** Keyed by the Shoot's uid, as the servers. */
+  readonly #authorities = new Map<string, Promise<KeyPair>>();
   readonly #servers = new Map<string, Promise<KeyPair>>();
 
   constructor(private readonly store: ObjectStore) {}
 
-  async get(held: Held): Promise<KeyPair> {
-    const known = held.simulation.authority;
-    if (known !== undefined) return known;
-    const making = this.#making.get(held.uid) ?? this.#make(held);
-    this.#making.set(held.uid, making);
-    try {
-      return await making;
-    } finally {
-      this.#making.delete(held.uid);
-    }
-  }
-
-  async #make({ namespace, name, uid }: Held): Promise<KeyPair> {
-    const authority = await makeAuthority('ca', longValidity());
-    const current = this.store.get('shoots', namespace, name);
-    if (current?.uid === uid) this.store.simulate('shoots', current, { ...current.simulation, authority });
+  get(held: Held): Promise<KeyPair> {
+    const authority = this.#authorities.get(held.uid) ?? this.#restore(held);
+    this.#authorities.set(held.uid, authority);
     return authority;
   }
 
   /** The certificate of a Shoot's API server. */
-  async serverOf(held: Held): Promise<KeyPair> {
-    let server = this.#servers.get(held.uid);
-    if (server === undefined) {
-      const authority = await this.get(held);
-      server = issueServerCertificate(authority, { dns: [serverNameOf(held)], ip: ['127.0.0.1'] }, longValidity());
-      this.#servers.set(held.uid, server);
-    }
+  serverOf(held: Held): Promise<KeyPair> {
+    const names = { dns: [serverNameOf(held)], ip: [LOOPBACK] } as const;
+    const issue = (authority: KeyPair) => issueServerCertificate(authority, names, longValidity());
+    const server = this.#servers.get(held.uid) ?? this.get(held).then(issue);
+    this.#servers.set(held.uid, server);
     return server;
+  }
+
+  async #restore({ namespace, name, uid, simulation }: Held): Promise<KeyPair> {
+    if (simulation.authority !== undefined) return simulation.authority;
+    const authority = await makeAuthority('ca', longValidity());
+    const current = this.store.get('shoots', namespace, name);
+    if (current?.uid === uid) this.store.simulate('shoots', current, { ...current.simulation, authority });
+    return authority;
   }
 }

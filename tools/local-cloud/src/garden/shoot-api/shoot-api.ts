@@ -5,7 +5,7 @@ import type { KeyPair } from '@corral/testing/certificates';
 import express, { type Express, type RequestHandler, type Response } from 'express';
 import { injectFaults } from '../../faults/calls.js';
 import { openRouteTable, type Route, sendJson } from '../../http/route-table.js';
-import { type ListeningServer, LOOPBACK, listen } from '../../listen.js';
+import { LOOPBACK, listen } from '../../listen.js';
 import { BODY_BYTES_MAX, sendStatusError } from '../http/requests.js';
 import { secrets } from '../kinds/core-kinds.js';
 import { pathNotFound, refusedByRbac, renderFault, unauthorized } from '../kube/errors.js';
@@ -17,17 +17,12 @@ import { type Held, type ObjectStore, objectOf } from '../store.js';
 import { shootOfServerName } from './authorities.js';
 import { clusterRoutes } from './cluster-routes.js';
 
-export interface ShootApi extends Pick<ListeningServer, 'close'> {
-  /** Addresses of every Shoot's API server. */
-  readonly addresses: World['addresses'];
-}
-
 /**
  * Serves the API servers of all Shoots on one address. The TLS server name tells them apart.
  *
  * @param fallback certificate for clients that name no Shoot; no client of a Shoot trusts it
  */
-export async function startShootApi(parts: GardenParts, port: number, fallback: KeyPair): Promise<ShootApi> {
+export async function startShootApi(parts: GardenParts, port: number, fallback: KeyPair) {
   const { store, authorities } = parts;
   const contextFor = async (serverName: string): Promise<SecureContext | undefined> => {
     const held = shootNamed(store, serverName);
