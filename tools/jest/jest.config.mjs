@@ -6,15 +6,18 @@ import { fileURLToPath } from 'node:url';
 
 const here = (name) => fileURLToPath(new URL(name, import.meta.url));
 
+/** `npm run test:long` also runs what takes too long for every day. */
+const isLong = process.env.CORRAL_TEST_LONG !== undefined;
+
 export default {
   rootDir: here('../..'),
   testEnvironment: here('environment.mjs'),
   testSequencer: here('sequencer.mjs'),
   testMatch: [
     ...['**/src/**/*.test.ts', '**/test/**/*.test.ts', '**/tests/system/**/*.test.ts'],
-    // What takes too long for every day: `npm run test:long`.
-    ...(process.env.CORRAL_TEST_LONG === undefined ? [] : ['**/tests/long/**/*.test.ts']),
+    ...(isLong ? ['**/tests/long/**/*.test.ts'] : []),
   ],
+  testPathIgnorePatterns: ['/node_modules/', ...(isLong ? [] : ['/test/long/'])],
   modulePathIgnorePatterns: ['/dist/'],
   extensionsToTreatAsEsm: ['.ts'],
   // `./x.js` in TypeScript means `./x.ts` where that is what there is.

@@ -4,6 +4,7 @@ import { parseLongArguments } from './long-arguments.js';
 describe('the arguments of a long test', () => {
   it.each([
     [['system'], ['tests', 'long/system'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['packages'], ['/test/long/'], { CORRAL_TEST_LONG: '1' }, 1],
     [['system', 'dns', '--times', '2'], ['tests', 'long/system/dns'], { CORRAL_TEST_LONG: '1' }, 2],
     [
       ['crash'],

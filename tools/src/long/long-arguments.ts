@@ -18,6 +18,7 @@ export interface LongTest {
 const MINUTES = { crash: 30, soak: 9 };
 const TIMES = {
   system: 1,
+  packages: 1,
   crash: 1,
   pipeline: 1,
   soak: 1,
@@ -53,6 +54,9 @@ export const usage = `Usage: npm run test:long -- <part> [options]
   system [${AREAS.join('|')}] [--times ${TIMES.system}]
           runs the tests of the whole system that \`npm test\` has no time for, all of them or those of one area: several replicas and
           workers, shutdowns, outages, traces, the fuzzer, and what goes deeper in the console. All of them take 20 minutes on two cores.
+  packages [--times ${TIMES.packages}]
+          runs the tests of apps and packages that \`npm test\` has no time for: races of many clients, replicas that share a budget, operators
+          of a garden who get in the way, and requests that are made up for every route. It takes 5 minutes.
   crash [clusters|dns|servers] [--minutes ${MINUTES.crash}] [--times ${TIMES.crash}]
           kills processes and injects faults in everything around them: for clusters, for DNS and for servers that join and leave.
           Without a name all three run at the same time. It takes --minutes, and up to 5 more until the system is stable again.
@@ -135,6 +139,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       refuseWords(words);
       return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
     }
+    case 'packages':
     case 'clients':
     case 'images':
     case 'node':
@@ -148,6 +153,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
       const { words, times } = parse(args, { times: TIMES[part] });
       refuseWords(words);
       const file = {
+        packages: '/test/long/',
         clients: 'long/clients',
         images: 'long/image-builds',
         node: 'long/oldest-node',
@@ -159,7 +165,8 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         stalls: 'long/hostile-bodies',
         terraform: 'long/terraform',
       }[part];
-      return { run: { args: ['tests', file], env: { CORRAL_TEST_LONG: '1' }, isSeeded: false }, times };
+      const patterns = part === 'packages' ? [file] : ['tests', file];
+      return { run: { args: patterns, env: { CORRAL_TEST_LONG: '1' }, isSeeded: false }, times };
     }
     default:
       throw refusal(`There is no part "${part}".`);

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { auditOf } from './support/audit.js';
-import { type HoldingUpstream, startHoldingUpstream } from './support/holding-upstream.js';
-import { sendRaw } from './support/raw-client.js';
-import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+import { auditOf } from '../support/audit.js';
+import { type HoldingUpstream, startHoldingUpstream } from '../support/holding-upstream.js';
+import { sendRaw } from '../support/raw-client.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
 
 describe('the order of writes', () => {
   /** Longer than any test lasts, so that no write gives up before its turn. */

@@ -8,8 +8,8 @@ import {
   seededRandom,
   simulate,
   type World,
-} from './simulate.js';
-import { HOUR_MS, mean, quantile, steadyArrivals } from './worlds.js';
+} from '../budget/simulate.js';
+import { HOUR_MS, mean, quantile, steadyArrivals } from '../budget/worlds.js';
 
 const UNTIL_MS = 360_000;
 const LIMIT_PER_HOUR = 3_600;

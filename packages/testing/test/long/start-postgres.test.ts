@@ -2,11 +2,11 @@ import { access, chmod, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import { onConnection } from '../src/postgres/connection.js';
-import { persistentDataDirectory } from '../src/postgres/data-directory.js';
-import { keepServer, keptServers, removeKeptServers } from '../src/postgres/kept.js';
-import { startPostgres } from '../src/postgres/start-postgres.js';
-import { startProcess } from '../src/process/start-process.js';
+import { onConnection } from '../../src/postgres/connection.js';
+import { persistentDataDirectory } from '../../src/postgres/data-directory.js';
+import { keepServer, keptServers, removeKeptServers } from '../../src/postgres/kept.js';
+import { startPostgres } from '../../src/postgres/start-postgres.js';
+import { startProcess } from '../../src/process/start-process.js';
 
 let folder: string;
 
@@ -73,7 +73,7 @@ describe('startPostgres', () => {
   });
 
   it('starts again after its owner was killed', async () => {
-    const library = new URL('../dist/index.js', import.meta.url).href;
+    const library = new URL('../../dist/index.js', import.meta.url).href;
     const script = `import('${library}').then(({ startPostgres }) => startPostgres({ dataDir: '${dataDir}' }))
       .then(() => { console.log('started'); setInterval(() => undefined, 1000); });`;
     const owner = await startProcess({ command: process.execPath, args: ['-e', script], readyLine: 'started' });

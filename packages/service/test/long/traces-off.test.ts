@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 
-const built = fileURLToPath(new URL('../dist/index.js', import.meta.url));
+const built = fileURLToPath(new URL('../../dist/index.js', import.meta.url));
 /**
  * Prints what is asked for while modules are loaded. Not with `console.log`: hooks run in a thread of their own, whose output is
  * lost when the process ends first.
