@@ -162,6 +162,14 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(violations).toEqual([]);
 }
 
+/** Revokes a token of the first team, which may have five. */
+export async function revokeDnsToken({ api }: Pick<RunningConsole, 'api'>, name: string): Promise<void> {
+  const tokens = '/api/v1/teams/acme/dns-tokens/';
+  const { json } = await api('GET', tokens);
+  const { items } = json as { items: { id: string; name: string }[] };
+  for (const token of items) if (token.name === name) await api('DELETE', `${tokens}${token.id}/`);
+}
+
 /** Closes the window with its session. */
 /** Waits until a control has the focus, which may come a moment after the control itself. */
 export const waitForFocus = (control: Locator): Promise<void> =>

@@ -1,6 +1,11 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+import {
+  closePage,
+  expectAccessible,
+  type RunningConsole,
+  revokeDnsToken,
+} from '../../support/console/start-console.js';
 
 const TOKEN = /[A-Za-z0-9]{64}/;
 
@@ -66,11 +71,12 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByRole('button', { name: 'I have stored it' }).click();
 
     await page.getByRole('link', { name: 'DNS tokens' }).first().click();
-    await page.getByLabel('Token to examine').fill('x'.repeat(64));
-    await page.getByRole('button', { name: 'Examine' }).click();
+    await page.getByLabel('Token to examine', { exact: true }).fill('x'.repeat(64));
+    await page.getByRole('button', { name: 'Examine', exact: true }).click();
     await page.getByText('The token could not be examined.').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
+    await revokeDnsToken(running, 'terraform');
     await closePage(page);
   });
 

@@ -72,7 +72,7 @@ export function testDns(started: () => RunningConsole): void {
     await row(page, 'www.acme').focus();
     await page.keyboard.press('Delete');
     await row(page, 'www.acme').getByText('to be removed').waitFor();
-    await page.getByRole('button', { name: 'Review' }).press('Enter');
+    await page.getByRole('button', { name: 'Review', exact: true }).press('Enter');
     await page.getByText('+0 ~0 −1, 0 refused, 0 the same; then 1 of 200 records').waitFor();
     await page.getByRole('button', { name: 'Apply 1 change' }).press('Enter');
     await row(page, 'www.acme').waitFor({ state: 'detached' });
@@ -109,7 +109,7 @@ export function testDns(started: () => RunningConsole): void {
     const page = await running.open('/teams/acme/dns/records');
     await page.getByRole('button', { name: 'Add record set' }).click();
     await page.getByLabel('Name', { exact: true }).fill('key.acme');
-    await page.getByLabel('Type').last().selectOption('TXT');
+    await page.getByLabel('Type').first().selectOption('TXT');
     await page.getByLabel('Value 1').fill('x'.repeat(300));
     await page.getByRole('button', { name: 'Save' }).click();
     await row(page, 'key.acme').waitFor();

@@ -2,7 +2,12 @@ import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { waitFor } from '@corral/testing';
 import { beforeAll, expect, it } from '@jest/globals';
-import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+import {
+  closePage,
+  expectAccessible,
+  type RunningConsole,
+  revokeDnsToken,
+} from '../../support/console/start-console.js';
 
 export const BILLING_SECRET = 'secret-of-the-billing-system-for-tests';
 
@@ -107,6 +112,7 @@ export function testTeam(started: () => RunningConsole): void {
       .getByRole('button', { name: 'Change role' })
       .click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await revokeDnsToken(running, 'of the member');
     await closePage(page);
   });
 

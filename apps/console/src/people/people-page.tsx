@@ -139,6 +139,8 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
 function MemberRole({ team, member }: { readonly team: TeamContext; readonly member: TeamMemberBody }) {
   const [wanted, setWanted] = useState<Role | null>(null);
   if (!team.isAdmin) return member.role;
+  // A change that ends late must not close the dialog of the next one.
+  const close = () => setWanted((now) => (now === wanted ? null : now));
   return (
     <>
       <NativeSelect
@@ -149,7 +151,7 @@ function MemberRole({ team, member }: { readonly team: TeamContext; readonly mem
         onChange={(event) => setWanted(event.currentTarget.value as Role)}
       />
       {wanted !== null && wanted !== member.role && (
-        <RoleDialog team={team} member={member} role={wanted} onClose={() => setWanted(null)} />
+        <RoleDialog team={team} member={member} role={wanted} onClose={close} />
       )}
     </>
   );

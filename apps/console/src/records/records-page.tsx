@@ -159,7 +159,7 @@ function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
   );
   return (
     <>
-      {wanted.length > 0 && (run === null || saving !== null) && (
+      {wanted.length > 0 && (run === null || saving?.isRunning === false) && (
         <Section
           title={plural(wanted.length, 'staged change')}
           actions={

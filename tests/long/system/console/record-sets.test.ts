@@ -59,7 +59,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await dns('POST', '/b.acme/TXT/actions/set_records', { records: [{ value: '"y"' }] });
     await row(page, 'b.acme').getByText('"y"').waitFor();
     await page.getByRole('heading', { name: '3 staged changes' }).waitFor();
-    await page.getByRole('button', { name: 'Review' }).press('Enter');
+    await page.getByRole('button', { name: 'Review', exact: true }).press('Enter');
     await page.getByText('+0 ~3 −0, 0 refused').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Apply 3 changes' }).press('Enter');
