@@ -35,7 +35,7 @@ export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources
   });
   const passes = metrics.counter({
     name: 'corral_reconcile_passes_total',
-    help: 'Wake-ups of clusters, by outcome',
+    help: 'Passes over clusters, by outcome',
     labelNames: ['outcome'],
   });
   const pauses = metrics.counter({

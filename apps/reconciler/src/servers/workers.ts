@@ -30,7 +30,7 @@ function serverMetrics(metrics: Metrics, { leases }: { leases: LeaseStore<Server
   return {
     passes: metrics.counter({
       name: 'corral_server_passes_total',
-      help: 'Wake-ups of adopted servers, by outcome',
+      help: 'Passes over adopted servers, by outcome',
       labelNames: ['outcome'],
     }),
   };

@@ -3,7 +3,7 @@ import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { dueStore } from '../../src/garden/follow-shoots.js';
 import { clusterTable, leaseStore } from '../../src/loop/lease.js';
 import { nextReadingMs, priceStore, refreshPrices } from '../../src/upkeep/prices.js';
@@ -25,6 +25,7 @@ describe('the verification of connections', () => {
   const HOUR_MS = 3_600_000;
   const running = () => new AbortController().signal;
   beforeEach(() => at.pool.query('UPDATE connection SET verify_at = NULL'));
+  afterEach(() => at.pool.query('DELETE FROM adopted_server'));
 
   const connection = async (id: string) =>
     (

@@ -5,12 +5,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import {
   addDemos,
   clearDemoRows,
-  deletionsSent,
+  countDeletions,
   demoOf,
-  holdSets,
   mirrorDemoZone,
   mirroredNames,
   passTime,
+  putSets,
   upstreamNames,
 } from '../support/dns/demo-rows.js';
 import { ledgerOf, records, type TestTeam } from '../support/dns/dns-rows.js';
@@ -32,14 +32,14 @@ describe('the deletion of their records', () => {
   /** Ended demos with record sets at their names. */
   async function ended(sets: Readonly<Record<string, readonly string[]>>): Promise<void> {
     await addDemos(at, acme, Object.keys(sets));
-    await holdSets(at, Object.values(sets).flat());
+    await putSets(at, Object.values(sets).flat());
     await at.workers.expireDemos(running());
   }
 
   describe('record sets of ended demos', () => {
     it('are deleted upstream with audit entries, and nothing else is', async () => {
       await addDemos(at, acme, ['live'], 60);
-      await holdSets(at, ['live', 'www.live', 'by-hand', 'www.by-hand']);
+      await putSets(at, ['live', 'www.live', 'by-hand', 'www.by-hand']);
       await ended({ shop: ['shop', '*.shop', 'a.b.shop'], empty: [] });
 
       const result = await clear();
@@ -65,7 +65,7 @@ describe('the deletion of their records', () => {
         deleted += result.deleted;
       }
 
-      expect([deleted, deletionsSent(at), upstreamNames(at)]).toEqual([210, 210, []]);
+      expect([deleted, countDeletions(at), upstreamNames(at)]).toEqual([210, 210, []]);
     });
 
     it('are deleted with one call each by concurrent passes', async () => {
@@ -75,7 +75,7 @@ describe('the deletion of their records', () => {
       const results = await Promise.all([clear(), clear(), clear()]);
 
       expect(results.reduce((sum, { deleted }) => sum + deleted, 0)).toBeGreaterThanOrEqual(30);
-      expect([deletionsSent(at), upstreamNames(at)]).toEqual([30, []]);
+      expect([countDeletions(at), upstreamNames(at)]).toEqual([30, []]);
     });
 
     it('include the set of a write that was pending when the demo ended', async () => {
@@ -173,7 +173,7 @@ describe('the deletion of their records', () => {
       const result = await clear();
 
       expect(result).toEqual({ deleted: 0, end: 'away' });
-      expect(deletionsSent(at)).toBeLessThan(60);
+      expect(countDeletions(at)).toBeLessThan(60);
       at.cloud.admin.clearFaults();
       await untilCleared();
       expect(upstreamNames(at)).toEqual([]);
@@ -225,7 +225,7 @@ describe('the deletion of their records', () => {
       stopped.abort();
 
       expect(await at.workers.clearDemos(stopped.signal)).toEqual({ deleted: 0, end: 'stopped' });
-      expect(deletionsSent(at)).toBe(0);
+      expect(countDeletions(at)).toBe(0);
     });
   });
 
@@ -236,17 +236,17 @@ describe('the deletion of their records', () => {
       const team = await tight.addTeam('tight');
       const labels = Array.from({ length: 100 }, (_, index) => `d${index}`);
       await addDemos(tight, team, labels);
-      await holdSets(tight, labels);
+      await putSets(tight, labels);
       await tight.workers.expireDemos(running());
 
       const first = await tight.workers.clearDemos(running());
-      const sent = deletionsSent(tight);
+      const sent = countDeletions(tight);
       const second = await tight.workers.clearDemos(running());
 
       expect([first.end, second]).toEqual(['throttled', { deleted: 0, end: 'throttled' }]);
       expect(first.deleted).toBeGreaterThan(0);
       expect(sent).toBeLessThanOrEqual(60);
-      expect(deletionsSent(tight)).toBe(sent);
+      expect(countDeletions(tight)).toBe(sent);
       const unsent = await tight.readEntries(`state = 'unsent'`);
       expect(unsent.length).toBeLessThanOrEqual(8);
       expect(await demoEnds(tight.prisma).listRemaining(1_000)).toHaveLength(100 - first.deleted);
@@ -412,7 +412,7 @@ describe('their expiry', () => {
 
     it('count in the backlog metric until their records are deleted', async () => {
       await addDemos(at, acme, ['waiting'], -120);
-      await holdSets(at, ['waiting']);
+      await putSets(at, ['waiting']);
       expect(await at.metric('corral_dns_demo_backlog_seconds')).toBeGreaterThan(119);
 
       await expire();
@@ -450,7 +450,7 @@ describe('their expiry', () => {
 
     it('is kept while a record exists or a pending write may create one', async () => {
       await addDemos(at, acme, ['left', 'pending']);
-      await holdSets(at, ['www.left']);
+      await putSets(at, ['www.left']);
       await expire();
       await at.pool.query(
         `INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, state, lease_until)

@@ -43,7 +43,7 @@ export async function addDemos(
 }
 
 /** Sets of type A in the demo zone, both upstream and in the mirror. */
-export async function holdSets({ pool, cloud, demoZoneId }: Reconciling, names: readonly string[]): Promise<void> {
+export async function putSets({ pool, cloud, demoZoneId }: Reconciling, names: readonly string[]): Promise<void> {
   for (const name of names) cloud.admin.putRrset(DEMO_ZONE, name, 'A', { records: records('192.0.2.1') });
   await pool.query(
     `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
@@ -104,7 +104,7 @@ export async function clearDemoRows({ pool, cloud }: Reconciling): Promise<void>
 }
 
 /** Deletions that reached the upstream. */
-export function deletionsSent({ cloud }: Reconciling): number {
+export function countDeletions({ cloud }: Reconciling): number {
   const { byRoute } = cloud.admin.calls();
   return Object.entries(byRoute).reduce((sum, [route, count]) => sum + (route.startsWith('DELETE ') ? count : 0), 0);
 }
