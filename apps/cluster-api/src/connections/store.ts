@@ -153,10 +153,11 @@ interface ConnectionReplacement {
 }
 
 export async function replaceConnection(
-  { tx, caller, now }: ConnectionChange,
+  change: ConnectionChange,
   id: ConnectionId,
   { name, providerConfig, sealed, tokenStatus }: ConnectionReplacement,
 ): Promise<ConnectionRecord> {
+  const { tx, caller, now } = change;
   const row = await tx.connection.update({
     where: { teamId: caller.team.id, id },
     data: {
@@ -169,25 +170,26 @@ export async function replaceConnection(
     },
     select: shownOfConnection,
   });
-  if (sealed !== null || tokenStatus !== null) await duePrices(tx, id, now);
-  if (tokenStatus !== null) await dueAwaitedVerification(tx, id, now);
+  if (sealed !== null || tokenStatus !== null) await duePrices(change, id);
+  if (tokenStatus !== null) await dueAwaitedVerification(change, id);
   return connectionRecordOf(row);
 }
 
 /** Stores what the provider said about the stored token. */
 export async function restateConnection(
-  { tx, caller, now }: ConnectionChange,
+  change: ConnectionChange,
   { id, phase }: ConnectionRecord,
   tokenStatus: TokenStatus,
 ): Promise<ConnectionRecord> {
+  const { tx, caller, now } = change;
   const isOtherPhase = phase !== tokenStatus.phase;
-  if (isOtherPhase) await duePrices(tx, id, now);
+  if (isOtherPhase) await duePrices(change, id);
   const row = await tx.connection.update({
     where: { teamId: caller.team.id, id },
     data: { ...tokenStatusColumns(tokenStatus, now), ...(isOtherPhase ? { updatedAt: now } : {}) },
     select: shownOfConnection,
   });
-  await dueAwaitedVerification(tx, id, now);
+  await dueAwaitedVerification(change, id);
   return connectionRecordOf(row);
 }
 
@@ -265,13 +267,14 @@ export async function beginVerification(
 }
 
 /** Prices are read again, because a new token may belong to a project with another currency, or reads may work now. */
-const duePrices = (tx: Transaction, connectionId: ConnectionId, now: Date) =>
-  tx.priceList.updateMany({ where: { connectionId }, data: { dueAt: now } });
+const duePrices = ({ tx, caller, now }: ConnectionChange, connectionId: ConnectionId) =>
+  tx.priceList.updateMany({ where: { connectionId, connection: { teamId: caller.team.id } }, data: { dueAt: now } });
 
 /** An open operation waits for a verdict on the token, so the reconciler verifies it again and ends the operation. */
-async function dueAwaitedVerification(tx: Transaction, id: ConnectionId, now: Date): Promise<void> {
-  const open = await tx.operation.count({ where: { targetId: id, state: { in: [...openOperationStates] } } });
-  if (open > 0) await tx.connection.update({ where: { id }, data: { verifyAt: now }, select: { id: true } });
+async function dueAwaitedVerification({ tx, caller, now }: ConnectionChange, id: ConnectionId): Promise<void> {
+  const teamId = caller.team.id;
+  const open = await tx.operation.count({ where: { teamId, targetId: id, state: { in: [...openOperationStates] } } });
+  if (open > 0) await tx.connection.update({ where: { teamId, id }, data: { verifyAt: now }, select: { id: true } });
 }
 
 const tokenStatusColumns = ({ phase, message, project, isVerified, againMs }: TokenStatus, now: Date) => ({

@@ -64,7 +64,7 @@ function ofFault({ kind, message, retryAfterSeconds }: RequestFault): Problem {
 }
 
 const databaseAway = (cause: unknown): Problem =>
-  new Problem('service_unavailable', 'The database is unavailable. Repeat the request in a moment.', {
+  new Problem('service_unavailable', 'The database is unavailable. Send the request again in a moment.', {
     retryAfterSeconds: DATABASE_RETRY_SECONDS,
     cause,
   });
