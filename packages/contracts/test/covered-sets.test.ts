@@ -54,7 +54,7 @@ describe('a name', () => {
   });
 
   it('is checked before the type, so that errors do not reveal what exists', () => {
-    expect(write('globex', 'MX')).toBe('forbidden');
+    expect(writeRefusal(aTeam(), { zoneName, name: 'globex', type: 'MX' })).toMatch(/does not belong to you/);
   });
 
   it('outside the team’s subtree is never readable or writable, in any spelling', () => {

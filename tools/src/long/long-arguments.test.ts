@@ -42,7 +42,7 @@ describe('the arguments of a long test', () => {
     [['releases'], ['tests', 'long/two-releases'], { CORRAL_TEST_LONG: '1' }, 1],
     [['terraform'], ['tests', 'long/terraform'], { CORRAL_TEST_LONG: '1' }, 1],
     [['stalls', '--times', '2'], ['tests', 'long/hostile-bodies'], { CORRAL_TEST_LONG: '1' }, 2],
-  ])('%j', (args, testArgs, env, times) => {
+  ])('runs the tests of %j', (args, testArgs, env, times) => {
     expect(parseLongArguments(args)).toMatchObject({ run: { args: testArgs, env }, times });
   });
 
@@ -63,7 +63,7 @@ describe('the arguments of a long test', () => {
     [['orders', '--times', '1.5'], 'whole number'],
     [['orders', '--minutes', '5'], '--minutes'],
     [['images', 'admin'], 'Unexpected argument "admin"'],
-  ])('that are refused with the usage: %j', (args, reason) => {
+  ])('refuses %j, with the usage', (args, reason) => {
     const refused = () => parseLongArguments(args);
     expect(refused).toThrow(reason);
     expect(refused).toThrow('Usage: npm run test:long');

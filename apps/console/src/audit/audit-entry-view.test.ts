@@ -18,6 +18,20 @@ describe('who acted', () => {
     expect(actorOf({ actor: { kind: 'operator', id: null, name: 'ada' } })).toBe('operator ada');
     expect(actorOf({ actor: { kind: 'operator', id: null, name: null } })).toBe('operator');
   });
+
+  test.each([
+    ['user', 'ada@acme.test', 'ada@acme.test', 'user 7'],
+    ['token', 'ci', 'token ci', 'token 7'],
+    ['account', 'ci', 'service account ci', 'service account 7'],
+    ['service', null, 'Corral', 'Corral'],
+    ['upstream', null, 'changed at the provider', 'changed at the provider'],
+    ['course', null, 'course code', 'course code'],
+  ] as const)('a %s is named, and by its number when the name is gone', (kind, name, named, nameless) => {
+    expect([actorOf({ actor: { kind, id: '7', name } }), actorOf({ actor: { kind, id: '7', name: null } })]).toEqual([
+      named,
+      nameless,
+    ]);
+  });
 });
 
 describe('the record set before and after', () => {

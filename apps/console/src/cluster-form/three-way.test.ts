@@ -90,12 +90,15 @@ describe('a change of two people', () => {
   kubernetesVersion: 1.34.3 # tested on Monday
   plan: payg
   nodePools:
+    - name: night
+      maximum: 1
     # for the shop
     - name: general
       maximum: 3
 `;
-    const now = spec({ plan: 'annual', nodePools: [pool('general', 3), pool('burst', 2)] });
-    const differences = differencesOf(began, now, readDocument(yours).spec ?? {});
+    const pools = [pool('general', 3), pool('night', 1)];
+    const now = spec({ plan: 'annual', nodePools: [...pools, pool('burst', 2)] });
+    const differences = differencesOf(spec({ nodePools: pools }), now, readDocument(yours).spec ?? {});
     expect(mergedText(yours, differences, {})).toBe(
       `${yours.replace('payg', 'annual')}    - name: burst\n      maximum: 2\n`,
     );
