@@ -217,7 +217,7 @@ function cnameRefusals(changes: readonly SetChange[], existing: Iterable<string>
   for (const { name, type, to } of changes) if (to !== null) add(name, type);
   const refusals = new Map<string, string>();
   for (const { key, name, from, to } of changes) {
-    const types = [...(typesAt.get(name) ?? [])];
+    const types = [...(typesAt.get(name) ?? [])].sort();
     if (from !== null || to === null || types.length < 2 || !types.includes('CNAME')) continue;
     const beside = types.filter((type) => type !== 'CNAME').join(' and ');
     refusals.set(key, `A CNAME stands alone, but ${name} would have ${beside} records too. Remove one of them.`);
