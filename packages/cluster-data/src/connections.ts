@@ -1,11 +1,13 @@
 import {
   asConnectionId,
+  type ClusterId,
   type ConnectionId,
   type ConnectionPhase,
   type ConnectionProject,
+  type ServerId,
   type TeamId,
 } from '@corral/contracts';
-import type { Queryable } from '@corral/database';
+import type { Queryable, Transaction } from '@corral/database';
 import type { Columns } from './columns.js';
 
 /** Columns of a connection for answers. */
@@ -124,6 +126,26 @@ export const connectionTokenOf = (row: SealedTokenRow & { readonly connectionId:
   connectionId: asConnectionId(row.connectionId),
   ...sealedTokenOf(row),
 });
+
+/**
+ * Makes due what uses a connection about which something has changed, never later than before: started clusters, and servers that have
+ * a due time already. A draft has nothing on the garden that uses the token.
+ *
+ * @returns the ids to wake
+ */
+export async function makeUsersDue(
+  db: Transaction,
+  teamId: TeamId,
+  connectionId: ConnectionId,
+): Promise<{ clusters: ClusterId[]; servers: ServerId[] }> {
+  const clusters = await db.$queryRaw<{ id: ClusterId }[]>`
+    UPDATE cluster SET due_at = least(due_at, clock_timestamp())
+    WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND started_at IS NOT NULL RETURNING id`;
+  const servers = await db.$queryRaw<{ id: ServerId }[]>`
+    UPDATE adopted_server SET due_at = least(due_at, clock_timestamp())
+    WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND due_at IS NOT NULL RETURNING id`;
+  return { clusters: clusters.map(({ id }) => id), servers: servers.map(({ id }) => id) };
+}
 
 /**
  * Sources of a token refusal, and the time in seconds for which a successful verification outweighs each.

@@ -1,4 +1,5 @@
 import { randomInt, randomUUID, timingSafeEqual } from 'node:crypto';
+import { makeUsersDue } from '@corral/cluster-data';
 import {
   asConnectionId,
   type ConnectionId,
@@ -21,7 +22,6 @@ import {
   findConnection,
   insertConnection,
   lockConnectionOf,
-  makeUsersDue,
   replaceConnection,
   resourcesInProject,
   restateConnection,
@@ -90,7 +90,7 @@ export async function declareConnection(
       return { connection: made, isNew: true, isDue: true, users: null };
     }
     const { connection, affectsUsers } = await replace(services, change, current, spec, judged);
-    const users = affectsUsers ? await makeUsersDue(change, connection.id) : null;
+    const users = affectsUsers ? await makeUsersDue(tx, caller.team.id, connection.id) : null;
     return { connection, isNew: false, isDue: affectsUsers, users };
   });
   for (const id of users?.clusters ?? []) services.wake.cluster(id);

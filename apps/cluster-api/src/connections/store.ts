@@ -13,16 +13,7 @@ import {
   sealedTokenOf,
   tokenColumnsOf,
 } from '@corral/cluster-data';
-import {
-  asClusterId,
-  asServerId,
-  type ClusterId,
-  type ConnectionId,
-  type ConnectionPhase,
-  type OperationId,
-  openOperationStates,
-  type ServerId,
-} from '@corral/contracts';
+import { type ConnectionId, type ConnectionPhase, type OperationId, openOperationStates } from '@corral/contracts';
 import { noJson, type Prisma, type Transaction } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
 import { desiredHashOf } from '../changes/entity-tag.js';
@@ -222,18 +213,6 @@ export async function usersOf(
     select: { serverId: true },
   });
   return { clusters: clusters.map(({ name }) => name), servers: servers.map(({ serverId }) => Number(serverId)) };
-}
-
-/** Marks started clusters, and servers that have a due time already, as due: drafts have nothing on the garden that uses the token. */
-export async function makeUsersDue(
-  { tx, caller, now }: ConnectionChange,
-  connectionId: ConnectionId,
-): Promise<{ clusters: ClusterId[]; servers: ServerId[] }> {
-  const of = { teamId: caller.team.id, connectionId };
-  const change = { data: { dueAt: now }, select: { id: true } } as const;
-  const clusters = await tx.cluster.updateManyAndReturn({ where: { ...of, startedAt: { not: null } }, ...change });
-  const servers = await tx.adoptedServer.updateManyAndReturn({ where: { ...of, dueAt: { not: null } }, ...change });
-  return { clusters: clusters.map(({ id }) => asClusterId(id)), servers: servers.map(({ id }) => asServerId(id)) };
 }
 
 /** The open operation that verifies the connection, if any. */

@@ -106,7 +106,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
   const onVerified = (outcome: string) => metrics.verifications.inc({ outcome });
   const verify = verifyConnections({
     store: verificationStore(pool),
-    dueTimes,
+    prisma,
     wakeClusters: jobs.wake,
     wakeServers: serverRows.wake,
     openToken,

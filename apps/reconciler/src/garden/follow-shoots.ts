@@ -1,4 +1,4 @@
-import type { ClusterId, ConnectionId, ServerId } from '@corral/contracts';
+import type { ClusterId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
 import { managedSelector } from '../clusters/model.js';
@@ -173,19 +173,6 @@ export const dueStore = (pool: Pool) => ({
       [reasons],
     );
     return rows[0] ?? null;
-  },
-
-  /** Clusters and servers that use a connection about which something has changed. Servers that rest for good stay as they are. */
-  async makeUsersDue(connectionId: ConnectionId): Promise<{ clusters: ClusterId[]; servers: ServerId[] }> {
-    const clusters = await pool.query<{ id: ClusterId }>(
-      `UPDATE cluster SET ${dueNow} WHERE connection_id = $1 AND started_at IS NOT NULL RETURNING id`,
-      [connectionId],
-    );
-    const servers = await pool.query<{ id: ServerId }>(
-      `UPDATE adopted_server SET ${dueNow} WHERE connection_id = $1 AND due_at IS NOT NULL RETURNING id`,
-      [connectionId],
-    );
-    return { clusters: clusters.rows.map(({ id }) => id), servers: servers.rows.map(({ id }) => id) };
   },
 });
 export type DueStore = ReturnType<typeof dueStore>;

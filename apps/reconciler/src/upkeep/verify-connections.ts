@@ -3,6 +3,7 @@ import {
   connectionColumns,
   connectionTokenOf,
   isOpenIn,
+  makeUsersDue,
   type OperationVerdict,
   operationValues,
   type SealedTokenRow,
@@ -10,6 +11,7 @@ import {
   verdictAssignments,
 } from '@corral/cluster-data';
 import {
+  asTeamId,
   type ClusterErrorCode,
   type ClusterId,
   type ConnectionStanding,
@@ -18,18 +20,18 @@ import {
   type OperationWaiting,
   type ServerId,
   type ServerWaitReason,
+  type TeamId,
   type TokenVerdict,
 } from '@corral/contracts';
-import { type Pool, rowClock } from '@corral/database';
+import { type Pool, type Prisma, rowClock } from '@corral/database';
 import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
-import type { DueStore } from '../garden/follow-shoots.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import type { RowJobs } from '../loop/sweep.js';
 import { inBatches } from '../loop/work.js';
 
 interface VerifyDeps {
   readonly store: VerificationStore;
-  readonly dueTimes: DueStore;
+  readonly prisma: Prisma;
   readonly wakeClusters: RowJobs<ClusterId>['wake'];
   readonly wakeServers: RowJobs<ServerId>['wake'];
   /** @throws when the token cannot be read: the key that sealed it is not there */
@@ -63,13 +65,13 @@ export const verifyConnections =
   };
 
 async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
-  const { store, dueTimes, wakeClusters, wakeServers, onVerified, log, random = Math.random } = deps;
+  const { store, prisma, wakeClusters, wakeServers, onVerified, log, random = Math.random } = deps;
   const verdict = await verdictOn(deps, due);
   onVerified(verdict);
   const hasChanged = await store.record(due, verificationOf(verdict, due.failures, random()));
   if (!hasChanged) return;
   log.info('connection stands differently', { connectionId: due.connectionId, verdict });
-  const { clusters, servers } = await dueTimes.makeUsersDue(due.connectionId);
+  const { clusters, servers } = await makeUsersDue(prisma, due.teamId, due.connectionId);
   await Promise.all([wakeClusters(clusters), wakeServers(servers)]);
 }
 
@@ -114,6 +116,7 @@ const failed = (code: ClusterErrorCode, message: string) => ({ to: 'failed', cod
 
 /** A connection whose token is to be shown to the provider. */
 interface DueVerification extends ConnectionToken {
+  readonly teamId: TeamId;
   readonly tokenVersion: number;
   /** Number of consecutive verifications without a usable answer. */
   readonly failures: number;
@@ -149,12 +152,13 @@ export const verificationStore = (pool: Pool) => ({
       `UPDATE connection SET verify_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
        WHERE id IN (SELECT id FROM connection WHERE verify_at <= ${rowClock}
                     ORDER BY verify_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
-       RETURNING id AS "connectionId", token_version AS "tokenVersion", verify_failures AS failures,
+       RETURNING id AS "connectionId", team_id AS "teamId", token_version AS "tokenVersion", verify_failures AS failures,
                  ${selectOf('connection', connectionColumns.token)}`,
       [limit, retryMs],
     );
     return rows.map((row) => ({
       ...connectionTokenOf(row),
+      teamId: asTeamId(row.teamId),
       tokenVersion: row.tokenVersion,
       failures: row.failures,
     }));
@@ -214,6 +218,7 @@ type VerificationStore = ReturnType<typeof verificationStore>;
 
 interface DueRow extends SealedTokenRow {
   readonly connectionId: string;
+  readonly teamId: string;
   readonly tokenVersion: number;
   readonly failures: number;
 }

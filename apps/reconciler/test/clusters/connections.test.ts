@@ -4,7 +4,6 @@ import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { dueStore } from '../../src/garden/follow-shoots.js';
 import { clusterTable, leaseStore } from '../../src/loop/lease.js';
 import { nextReadingMs, priceStore, refreshPrices } from '../../src/upkeep/prices.js';
 import { verificationOf, verificationStore, verifyConnections } from '../../src/upkeep/verify-connections.js';
@@ -54,7 +53,7 @@ describe('the verification of connections', () => {
   const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
       store: verificationStore(at.pool),
-      dueTimes: dueStore(at.pool),
+      prisma: at.prisma,
       log: silentLog,
       onVerified: () => undefined,
       wakeClusters: async (ids) => void woken.push(...ids),
@@ -362,7 +361,14 @@ describe('prices', () => {
     it('are due when it becomes ready again', async () => {
       const id = await aConnection();
       await refreshWith(listWith('0.021'));
-      const due = { connectionId: id, tokenVersion: 1, keyId: 'k1', bytes: Buffer.alloc(0), failures: 0 };
+      const due = {
+        teamId: acme.id,
+        connectionId: id,
+        tokenVersion: 1,
+        keyId: 'k1',
+        bytes: Buffer.alloc(0),
+        failures: 0,
+      };
       const record = async (verdict: 'valid' | 'rejected') =>
         verificationStore(at.pool).record(due, verificationOf(verdict, 0, 0));
 

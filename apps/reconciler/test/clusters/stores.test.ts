@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { makeUsersDue } from '@corral/cluster-data';
 import { asClusterId, type ClusterId, type ConnectionId } from '@corral/contracts';
 import type { GardenClient, Shoot } from '@corral/garden';
 import { QueueUnavailable } from '@corral/queue';
@@ -383,9 +384,9 @@ describe('rows', () => {
     it('of a connection makes due the clusters that use it', async () => {
       const user = await steady();
       const other = await steady();
-      const { rows } = await at.pool.query('SELECT connection_id FROM cluster WHERE id = $1', [user.id]);
+      const { rows } = await at.pool.query('SELECT team_id, connection_id FROM cluster WHERE id = $1', [user.id]);
 
-      expect(await dueStore(at.pool).makeUsersDue(rows[0].connection_id)).toEqual({
+      expect(await makeUsersDue(at.prisma, rows[0].team_id, rows[0].connection_id)).toEqual({
         clusters: [user.id],
         servers: [],
       });
