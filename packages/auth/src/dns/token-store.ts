@@ -191,13 +191,21 @@ export interface FormerMemberDnsToken {
   readonly name: string;
 }
 
+/** Prisma condition for a person's active tokens of a team. */
+const createdBy = (teamId: TeamId, createdById: UserId, now: Date) => ({
+  teamId,
+  createdById,
+  ...isKept,
+  ...inForce(now),
+});
+
 /** A person's active tokens of a team, ordered by name: those that end or are handed over when the person may no longer have any. */
 export async function findDnsTokensOf(
   db: Transaction,
   teamId: TeamId,
   createdById: UserId,
 ): Promise<FormerMemberDnsToken[]> {
-  const where = { teamId, createdById, ...isKept, ...inForce(await readClock(db)) };
+  const where = createdBy(teamId, createdById, await readClock(db));
   return db.dnsToken.findMany({ where, select: { id: true, name: true }, orderBy: { name: 'asc' } });
 }
 
@@ -220,7 +228,7 @@ export async function revokeOrHandOverDnsTokens(
     ORDER BY id FOR NO KEY UPDATE`;
   const now = await readClock(tx);
   const tokens = await tx.dnsToken.updateManyAndReturn({
-    where: { teamId, createdById, ...isKept, ...inForce(now) },
+    where: createdBy(teamId, createdById, now),
     data: handling === 'revoke' ? { revokedAt: now } : { createdById: null },
     select: { id: true, name: true },
   });
