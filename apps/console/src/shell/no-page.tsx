@@ -1,5 +1,3 @@
-import { isCorralError } from '@corral/client';
-import { Button } from '@mantine/core';
 import type { ErrorComponentProps } from '@tanstack/react-router';
 import { LinkButton } from '../ui/link-button.js';
 import { Page } from '../ui/page.js';
@@ -19,21 +17,8 @@ export const NoSuchPage = () => (
 );
 
 /** In place of a page that failed, also when its code is gone since another release runs. */
-export function BrokenPage({ error, reset }: ErrorComponentProps) {
-  if (isCorralError(error)) {
-    return (
-      <Page title="The page could not be shown">
-        <Failed error={error} onRetry={reset} />
-      </Page>
-    );
-  }
-  return (
-    <Page title="The page could not be shown">
-      <Empty action={<Button onClick={() => window.location.reload()}>Reload the page</Button>}>
-        <div role="alert">
-          The page has an error, or Corral was updated since you opened it. Reload it; if it comes back, report it.
-        </div>
-      </Empty>
-    </Page>
-  );
-}
+export const BrokenPage = ({ error }: ErrorComponentProps) => (
+  <Page title="The page could not be shown">
+    <Failed error={error} onRetry={() => window.location.reload()} />
+  </Page>
+);

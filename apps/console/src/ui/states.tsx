@@ -39,7 +39,7 @@ const detailOf = ({ code, detail }: CorralError): string =>
 export function Failed({ error, what, onRetry }: FailedProps) {
   const detail = isCorralError(error)
     ? detailOf(error)
-    : 'The page has an error. Reload it; if it comes back, report it.';
+    : 'The page has an error, or Corral was updated since you opened it. Reload it; if it comes back, report it.';
   const requestId = isCorralError(error) ? error.requestId : null;
   const waitMs = isCorralError(error) ? error.retryAfterMs : null;
   return (
