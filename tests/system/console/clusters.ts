@@ -1,53 +1,19 @@
-import { waitFor } from '@corral/testing';
 import { beforeAll, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import { clustersBeside, headingOf, nameFieldOf, planned, planOf } from '../../support/console/clusters-beside.js';
 import { closePage, type DevTeam, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
-
-const CLUSTERS = '/api/v1/teams/acme/clusters';
-
-interface ClusterBody {
-  readonly metadata: { readonly etag: string };
-  readonly spec: { readonly plan: string; readonly nodePools: readonly { readonly maximum: number }[] };
-  readonly status: { readonly phase: string };
-}
-
-const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
-/** The pools have names as well. */
-const nameFieldOf = (page: Page) => page.getByRole('textbox', { name: 'Name' }).first();
-const planOf = (page: Page) => page.getByRole('region', { name: 'Plan', exact: true });
-
-/** Waits until the plan is that of what was typed. */
-const planned = (page: Page) => planOf(page).getByRole('status').filter({ hasText: 'Checked' }).waitFor();
 
 /** Clusters: made by keyboard, used, retried and deleted. */
 export function testClusters(started: () => RunningConsole): void {
   let running: RunningConsole;
+  let clusters: ReturnType<typeof clustersBeside>;
   beforeAll(async () => {
     running = started();
-    const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300, joinMs: 100 };
-    await admin('PATCH', '/garden/settings', quick);
+    clusters = clustersBeside(running);
+    await clusters.hurryGarden();
   });
-
-  const admin = (method: string, path: string, body: unknown) =>
-    fetch(`${running.dev.upstream.adminUrl}/admin${path}`, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const read = async (name: string) => (await running.api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
-  /** A cluster that another person or an earlier day made. */
-  const put = async (name: string): Promise<number> => {
-    const { region, kubernetesVersion, machineType } = running.dev.defaults;
-    const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
-    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools };
-    return (await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
-  };
-  const declare = async (name: string) => expect(await put(name)).toBe(202);
-  const untilReady = (name: string) =>
-    waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready');
   const declareReady = async (name: string) => {
-    await declare(name);
-    await untilReady(name);
+    await clusters.declare(name);
+    await clusters.untilReady(name);
   };
 
   it('creates a cluster by keyboard, after its plan was shown', async () => {
@@ -95,8 +61,8 @@ export function testClusters(started: () => RunningConsole): void {
 
   it('follows an operation, shows why it failed and who has to act, and retries it', async () => {
     const effect = { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'Server limit reached.' };
-    await admin('POST', '/garden/shoot-faults', [{ operations: ['Create'], times: null, effect }]);
-    await declare('batch');
+    await clusters.admin('POST', '/garden/shoot-faults', [{ operations: ['Create'], times: null, effect }]);
+    await clusters.declare('batch');
     const page = await running.open('/teams/acme/clusters');
     await page
       .getByRole('row', { name: /^batch/ })
@@ -106,7 +72,7 @@ export function testClusters(started: () => RunningConsole): void {
     await page.getByText('failed', { exact: true }).waitFor();
     await page.getByText('Your team has to act.').waitFor();
     await expectAccessible(page);
-    await admin('DELETE', '/garden/shoot-faults', {});
+    await clusters.admin('DELETE', '/garden/shoot-faults', {});
     await page.getByRole('button', { name: 'Retry batch' }).press('Enter');
     await page.getByRole('link', { name: 'batch' }).press('Enter');
     await headingOf(page, 'batch').waitFor();
@@ -117,7 +83,9 @@ export function testClusters(started: () => RunningConsole): void {
   it('deletes a cluster once its name was typed, and says what is lost', async () => {
     await declareReady('unwanted');
     // The deletion lasts until the page has shown it.
-    await admin('POST', '/garden/shoot-faults', [{ operations: ['Delete'], times: null, effect: { stuck: true } }]);
+    await clusters.admin('POST', '/garden/shoot-faults', [
+      { operations: ['Delete'], times: null, effect: { stuck: true } },
+    ]);
     const page = await running.open('/teams/acme/clusters/unwanted/danger');
     await page.getByRole('button', { name: 'Delete unwanted' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Delete unwanted' });
@@ -130,7 +98,7 @@ export function testClusters(started: () => RunningConsole): void {
     await dialog.getByLabel('Type unwanted to confirm').fill('unwanted');
     await page.keyboard.press('Enter');
     await page.getByText('Deleting', { exact: true }).first().waitFor();
-    await admin('DELETE', '/garden/shoot-faults', {});
+    await clusters.admin('DELETE', '/garden/shoot-faults', {});
     await page.getByText('Not found, or not in your teams.').waitFor();
     await closePage(page);
   });

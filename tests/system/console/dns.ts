@@ -1,33 +1,17 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
-import type { Page } from 'playwright-core';
+import { recordSetsBeside, rowOf } from '../../support/console/record-sets-beside.js';
 import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 /** Record sets and a zone file of the first team, by keyboard alone. Each test begins without record sets. */
 export function testDns(started: () => RunningConsole): void {
   let running: RunningConsole;
+  let sets: ReturnType<typeof recordSetsBeside>;
   beforeAll(() => {
     running = started();
+    sets = recordSetsBeside(running);
   });
 
-  /** As a client of the DNS API. */
-  async function dns(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
-    const { dnsUrl, zoneName, teams } = running.dev;
-    const response = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${teams[0]?.dnsToken}`, 'Content-Type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, json: (await response.json()) as never };
-  }
-  beforeEach(async () => {
-    const { json } = await dns('GET', '');
-    for (const { name, type } of (json as { rrsets: { name: string; type: string }[] }).rrsets) {
-      await dns('DELETE', `/${name}/${type}`);
-    }
-  });
-  const addApi = () => dns('POST', '', { name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
-  const setAt = async (path: string) => (await dns('GET', path)).json as { rrset: Record<string, unknown> };
-  const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`Select ${name} `) });
+  beforeEach(() => sets.removeAll());
 
   it('adds, changes in place, clones and removes a set, with its problems while typing', async () => {
     const page = await running.open('/teams/acme/dns/records');
@@ -42,47 +26,47 @@ export function testDns(started: () => RunningConsole): void {
     await page.getByLabel('Labels').fill('env=prod');
     await expectAccessible(page);
     await page.keyboard.press('Enter');
-    await row(page, 'www.acme').getByText('env=prod').waitFor();
-    expect(await setAt('/www.acme/A')).toMatchObject({
+    await rowOf(page, 'www.acme').getByText('env=prod').waitFor();
+    expect(await sets.setAt('/www.acme/A')).toMatchObject({
       rrset: { ttl: null, labels: { env: 'prod' }, records: [{ value: '192.0.2.7' }] },
     });
 
-    await row(page, 'www.acme').focus();
+    await rowOf(page, 'www.acme').focus();
     await page.keyboard.press('Enter');
     await page.getByLabel('Value 1').fill('192.0.2.8');
     await page.getByLabel('Comment 1').fill('web');
     await page.getByLabel('TTL (seconds)').fill('300');
     await page.getByRole('group', { name: 'Change www.acme A' }).getByText('192.0.2.8 ; web').waitFor();
     await page.keyboard.press('Enter');
-    await row(page, 'www.acme').getByText('300 s').waitFor();
+    await rowOf(page, 'www.acme').getByText('300 s').waitFor();
     await page.locator(':focus').waitFor();
-    expect(await setAt('/www.acme/A')).toMatchObject({
+    expect(await sets.setAt('/www.acme/A')).toMatchObject({
       rrset: { ttl: 300, records: [{ value: '192.0.2.8', comment: 'web' }] },
     });
 
-    await row(page, 'www.acme').focus();
+    await rowOf(page, 'www.acme').focus();
     await page.keyboard.press('F2');
     await page.keyboard.press('Escape');
     await page.locator('tr:focus').waitFor();
     await page.getByRole('button', { name: 'Clone www.acme A' }).press('Enter');
     await page.getByLabel('Name', { exact: true }).fill('api.acme');
     await page.keyboard.press('Enter');
-    await row(page, 'api.acme').waitFor();
+    await rowOf(page, 'api.acme').waitFor();
 
-    await row(page, 'www.acme').focus();
+    await rowOf(page, 'www.acme').focus();
     await page.keyboard.press('Delete');
-    await row(page, 'www.acme').getByText('to be removed').waitFor();
+    await rowOf(page, 'www.acme').getByText('to be removed').waitFor();
     await page.getByRole('button', { name: 'Review', exact: true }).press('Enter');
     await page.getByText('+0 ~0 −1, 0 refused, 0 the same; then 1 of 200 records').waitFor();
     await page.getByRole('button', { name: 'Apply 1 change' }).press('Enter');
-    await row(page, 'www.acme').waitFor({ state: 'detached' });
-    expect((await dns('GET', '/www.acme/A')).status).toBe(404);
+    await rowOf(page, 'www.acme').waitFor({ state: 'detached' });
+    expect((await sets.dns('GET', '/www.acme/A')).status).toBe(404);
     await closePage(page);
   });
 
   it('keeps what was typed when a save is refused, and the row under the pointer when it succeeds', async () => {
     for (let at = 1; at <= 8; at += 1) {
-      await dns('POST', '', { name: `n${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
+      await sets.dns('POST', '', { name: `n${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
     }
     const page = await running.open('/teams/acme/dns/records', { width: 390 });
     const edit = page.getByRole('button', { name: 'Edit n7.acme A' });
@@ -99,7 +83,7 @@ export function testDns(started: () => RunningConsole): void {
     const scrolled = await page.evaluate(() => window.scrollY);
     expect(scrolled).toBeGreaterThan(0);
     await page.getByRole('button', { name: 'Save' }).click();
-    await row(page, 'n7.acme').getByText('192.0.2.99').waitFor();
+    await rowOf(page, 'n7.acme').getByText('192.0.2.99').waitFor();
     await page.locator('tr:focus', { hasText: 'n7.acme' }).waitFor();
     expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(0);
     await closePage(page);
@@ -112,15 +96,15 @@ export function testDns(started: () => RunningConsole): void {
     await page.getByLabel('Type').first().selectOption('TXT');
     await page.getByLabel('Value 1').fill('x'.repeat(300));
     await page.getByRole('button', { name: 'Save' }).click();
-    await row(page, 'key.acme').waitFor();
-    expect(await setAt('/key.acme/TXT')).toMatchObject({
+    await rowOf(page, 'key.acme').waitFor();
+    expect(await sets.setAt('/key.acme/TXT')).toMatchObject({
       rrset: { records: [{ value: `"${'x'.repeat(255)}" "${'x'.repeat(45)}"` }] },
     });
     await closePage(page);
   });
 
   it('shows a set with its history, and works at 390 pixels', async () => {
-    await addApi();
+    await sets.addApi();
     const page = await running.open('/teams/acme/dns/records', { width: 390 });
     await page.getByRole('link', { name: 'api.acme' }).press('Enter');
     await page.getByRole('heading', { level: 1, name: 'api.acme A' }).waitFor();
@@ -156,7 +140,7 @@ export function testDns(started: () => RunningConsole): void {
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Apply 2 changes' }).press('Enter');
     await page.getByRole('heading', { name: '2 of 2 written' }).waitFor();
-    expect(await setAt('/www.acme/A')).toMatchObject({
+    expect(await sets.setAt('/www.acme/A')).toMatchObject({
       rrset: { ttl: null, records: [{ value: '192.0.2.58', comment: '' }] },
     });
     await closePage(page);

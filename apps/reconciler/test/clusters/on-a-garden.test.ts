@@ -4,6 +4,7 @@ import type { FaultRule } from '@corral/local-cloud';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Declared, TestCluster } from '../support/cluster-rows.js';
+import { declaredClusters, isWatching, metric, wakeAll } from '../support/declared-clusters.js';
 import {
   type Clusters,
   OTHER_TOKEN,
@@ -31,13 +32,7 @@ async function start(options?: StartOptions): Promise<Reconciler> {
 }
 const stopAll = () => Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
 
-async function declareOne(declared?: Declared): Promise<TestCluster & { connectionId: ConnectionId }> {
-  const { team, connectionId } = await at.addConnectionOfTeam();
-  return { ...(await at.declare(team, connectionId, declared)), connectionId };
-}
-const declare = (count: number) => Promise.all(Array.from({ length: count }, () => declareOne()));
-const wakeAll = (reconciler: Reconciler, clusters: readonly TestCluster[]) =>
-  Promise.all(clusters.map(({ id }) => reconciler.wake(id)));
+const { declare, declareOne, expectSuccess, expectCreatedOnce, shootsEver } = declaredClusters(() => at);
 
 /** Ready clusters that need no more steps. */
 async function readyClusters(reconciler: Reconciler, count: number) {
@@ -52,24 +47,6 @@ async function aReadyCluster(reconciler: Reconciler) {
   const [cluster] = await readyClusters(reconciler, 1);
   return cluster as NonNullable<typeof cluster>;
 }
-async function expectSuccess(clusters: readonly TestCluster[]): Promise<void> {
-  for (const { operationId } of clusters) {
-    expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-  }
-}
-/** They succeed, each with one Shoot. */
-async function expectCreatedOnce(clusters: readonly TestCluster[]): Promise<void> {
-  await expectSuccess(clusters);
-  for (const { id } of clusters) expect(shootsEver((await at.row(id)).shoot_name)).toBe(1);
-}
-const shootsEver = (shootName: string) =>
-  at.cloud.admin.garden.shootHistory().filter((life) => life.name === shootName).length;
-
-async function metric({ metrics }: Reconciler, name: string, outcome = /./): Promise<number> {
-  const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
-  return values.filter(({ labels }) => outcome.test(String(labels.outcome))).reduce((sum, { value }) => sum + value, 0);
-}
-const isWatching = async (reconciler: Reconciler) => (await metric(reconciler, 'corral_reconcile_watching')) === 1;
 const untilWatching = (reconciler: Reconciler) => waitFor('the watch', () => isWatching(reconciler));
 /** After each run the garden checks the health of the result and reports it. */
 const untilChecked = (clusters: readonly TestCluster[]) =>

@@ -1,11 +1,11 @@
-import type { ConnectionId } from '@corral/contracts';
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { Redis } from 'ioredis';
 import { leadershipStore } from '../../src/loop/leader.js';
-import type { Declared, TestCluster } from '../support/cluster-rows.js';
+import type { TestCluster } from '../support/cluster-rows.js';
+import { declaredClusters, isWatching, metric, wakeAll } from '../support/declared-clusters.js';
 import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
-import { untilEnded, untilRow } from '../support/until.js';
+import { untilRow } from '../support/until.js';
 
 const HOUR_MS = 3_600_000;
 const TASKS = ['watch-shoots', 'probe-garden'];
@@ -29,32 +29,7 @@ async function start(options?: StartOptions): Promise<Reconciler> {
 }
 const stopAll = () => Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
 
-async function declareOne(declared?: Declared): Promise<TestCluster & { connectionId: ConnectionId }> {
-  const { team, connectionId } = await at.addConnectionOfTeam();
-  return { ...(await at.declare(team, connectionId, declared)), connectionId };
-}
-const declare = (count: number) => Promise.all(Array.from({ length: count }, () => declareOne()));
-const wakeAll = (reconciler: Reconciler, clusters: readonly TestCluster[]) =>
-  Promise.all(clusters.map(({ id }) => reconciler.wake(id)));
-
-async function expectSuccess(clusters: readonly TestCluster[]): Promise<void> {
-  for (const { operationId } of clusters) {
-    expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-  }
-}
-/** They succeed, each with one Shoot. */
-async function expectCreatedOnce(clusters: readonly TestCluster[]): Promise<void> {
-  await expectSuccess(clusters);
-  for (const { id } of clusters) expect(shootsEver((await at.row(id)).shoot_name)).toBe(1);
-}
-const shootsEver = (shootName: string) =>
-  at.cloud.admin.garden.shootHistory().filter((life) => life.name === shootName).length;
-
-async function metric({ metrics }: Reconciler, name: string, outcome = /./): Promise<number> {
-  const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
-  return values.filter(({ labels }) => outcome.test(String(labels.outcome))).reduce((sum, { value }) => sum + value, 0);
-}
-const isWatching = async (reconciler: Reconciler) => (await metric(reconciler, 'corral_reconcile_watching')) === 1;
+const { declare, declareOne, expectSuccess, expectCreatedOnce } = declaredClusters(() => at);
 const passesOf = (reconciler: Reconciler) => metric(reconciler, 'corral_reconcile_passes_total', /^finished$/);
 
 const backends = [

@@ -1,7 +1,15 @@
-import { describeNeeding, waitFor } from '@corral/testing';
+import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Page, Route } from 'playwright-core';
 import { missingBrowser } from '../../../support/console/browser.js';
+import {
+  CLUSTERS,
+  clustersBeside,
+  headingOf,
+  nameFieldOf,
+  planned,
+  planOf,
+} from '../../../support/console/clusters-beside.js';
 import {
   closePage,
   expectAccessible,
@@ -11,22 +19,6 @@ import {
 } from '../../../support/console/start-console.js';
 
 const missing = await missingBrowser();
-const CLUSTERS = '/api/v1/teams/acme/clusters';
-
-interface ClusterBody {
-  readonly metadata: { readonly etag: string };
-  readonly spec: { readonly plan: string; readonly nodePools: readonly { readonly maximum: number }[] };
-  readonly status: { readonly phase: string };
-}
-
-const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
-/** The pools have names as well. */
-const nameFieldOf = (page: Page) => page.getByRole('textbox', { name: 'Name' }).first();
-const planOf = (page: Page) => page.getByRole('region', { name: 'Plan', exact: true });
-
-/** Waits until the plan is that of what was typed. */
-const planned = (page: Page) => planOf(page).getByRole('status').filter({ hasText: 'Checked' }).waitFor();
-
 /** Calls the handler for the first request that applies a plan; later ones pass. */
 async function onFirstApply(page: Page, handle: (route: Route) => Promise<void>): Promise<() => number> {
   let count = 0;
@@ -40,34 +32,18 @@ async function onFirstApply(page: Page, handle: (route: Route) => Promise<void>)
 
 describeNeeding(describe, missing, 'clusters in the console', () => {
   let running: RunningConsole;
+  let clusters: ReturnType<typeof clustersBeside>;
 
   beforeAll(async () => {
     running = await startConsole();
-    const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300, joinMs: 100 };
-    await admin('PATCH', '/garden/settings', quick);
+    clusters = clustersBeside(running);
+    await clusters.hurryGarden();
   });
   afterAll(() => running?.stop());
 
-  const admin = (method: string, path: string, body: unknown) =>
-    fetch(`${running.dev.upstream.adminUrl}/admin${path}`, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const read = async (name: string) => (await running.api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
-  /** A cluster that another person or an earlier day made. */
-  const put = async (name: string): Promise<number> => {
-    const { region, kubernetesVersion, machineType } = running.dev.defaults;
-    const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
-    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools };
-    return (await running.api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
-  };
-  const declare = async (name: string) => expect(await put(name)).toBe(202);
-  const untilReady = (name: string) =>
-    waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready');
   beforeEach(async () => {
-    await put('web'); // as each test expects it, whatever the one before has changed
-    await untilReady('web');
+    await clusters.put('web'); // as each test expects it, whatever the one before has changed
+    await clusters.untilReady('web');
   });
 
   it('leads from each of several refusals to its field, and keeps what was typed', async () => {
@@ -118,7 +94,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await planned(page);
     await editor.press('Control+Enter');
     await headingOf(page, 'web').waitFor();
-    expect((await read('web')).spec.nodePools[0]?.maximum).toBe(4);
+    expect((await clusters.read('web')).spec.nodePools[0]?.maximum).toBe(4);
     await closePage(page);
   });
 
@@ -131,15 +107,15 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await expectAccessible(page);
     await page.keyboard.press('Control+Enter');
     await dialog.waitFor({ state: 'hidden' });
-    expect((await read('web')).spec.nodePools[0]?.maximum).toBe(5);
+    expect((await clusters.read('web')).spec.nodePools[0]?.maximum).toBe(5);
     await closePage(page);
   });
 
   it('compares three ways when two people changed the same cluster, and lets no change get lost', async () => {
-    await declare('disputed');
+    await clusters.declare('disputed');
     const page = await running.open('/teams/acme/clusters/disputed/change');
     await page.getByLabel('Maximum (nodes)').fill('7');
-    const { spec } = await read('disputed');
+    const { spec } = await clusters.read('disputed');
     const theirs = { ...spec, plan: 'annual', nodePools: [{ ...spec.nodePools[0], maximum: 6 }] };
     expect((await running.api('PUT', `${CLUSTERS}/disputed/`, { spec: theirs })).status).toBe(202);
     await page.getByText('disputed has changed since you began.').waitFor();
@@ -155,7 +131,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await planned(page);
     await page.keyboard.press('Control+Enter');
     await headingOf(page, 'disputed').waitFor();
-    expect((await read('disputed')).spec).toMatchObject({ plan: 'annual', nodePools: [{ maximum: 7 }] });
+    expect((await clusters.read('disputed')).spec).toMatchObject({ plan: 'annual', nodePools: [{ maximum: 7 }] });
     await closePage(page);
   });
 
@@ -169,7 +145,7 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     );
     await page.keyboard.press('Control+Enter');
     await headingOf(page, 'web').waitFor();
-    expect((await read('web')).spec.nodePools[0]?.maximum).toBe(8);
+    expect((await clusters.read('web')).spec.nodePools[0]?.maximum).toBe(8);
     expect(sent()).toBeGreaterThan(1);
     await closePage(page);
   });

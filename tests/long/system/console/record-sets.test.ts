@@ -3,6 +3,7 @@ import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { missingBrowser } from '../../../support/console/browser.js';
+import { recordSetsBeside, rowOf } from '../../../support/console/record-sets-beside.js';
 import {
   closePage,
   expectAccessible,
@@ -14,40 +15,24 @@ const missing = await missingBrowser();
 
 describeNeeding(describe, missing, 'record sets and zone files in the console, by keyboard alone', () => {
   let running: RunningConsole;
+  let sets: ReturnType<typeof recordSetsBeside>;
   beforeAll(async () => {
     running = await startConsole();
+    sets = recordSetsBeside(running);
   });
   afterAll(() => running?.stop());
 
-  /** As a client of the DNS API. */
-  async function dns(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
-    const { dnsUrl, zoneName, teams } = running.dev;
-    const response = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets${path}`, {
-      method,
-      headers: { Authorization: `Bearer ${teams[0]?.dnsToken}`, 'Content-Type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: response.status, json: (await response.json()) as never };
-  }
-  beforeEach(async () => {
-    const { json } = await dns('GET', '');
-    for (const { name, type } of (json as { rrsets: { name: string; type: string }[] }).rrsets) {
-      await dns('DELETE', `/${name}/${type}`);
-    }
-  });
-  const addApi = () => dns('POST', '', { name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
-  const setAt = async (path: string) => (await dns('GET', path)).json as { rrset: Record<string, unknown> };
-  const row = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`Select ${name} `) });
+  beforeEach(() => sets.removeAll());
 
   it('plans several changes together, and keeps the plan over a reload and a change of another person', async () => {
     for (const name of ['a.acme', 'b.acme', 'c.acme']) {
-      await dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
+      await sets.dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
     }
-    await addApi();
+    await sets.addApi();
     const page = await running.open('/teams/acme/dns/records?filter=.acme&type=TXT', { theme: 'dark' });
-    await row(page, 'c.acme').waitFor();
+    await rowOf(page, 'c.acme').waitFor();
     await page.getByText('3 of 4', { exact: true }).waitFor();
-    await row(page, 'a.acme').focus();
+    await rowOf(page, 'a.acme').focus();
     await page.keyboard.press('Space');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Space');
@@ -56,8 +41,8 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await page.getByLabel('TTL in seconds for the selected sets').fill('600');
     await page.getByRole('button', { name: 'Change TTL' }).press('Enter');
     await page.reload();
-    await dns('POST', '/b.acme/TXT/actions/set_records', { records: [{ value: '"y"' }] });
-    await row(page, 'b.acme').getByText('"y"').waitFor();
+    await sets.dns('POST', '/b.acme/TXT/actions/set_records', { records: [{ value: '"y"' }] });
+    await rowOf(page, 'b.acme').getByText('"y"').waitFor();
     await page.getByRole('heading', { name: '3 staged changes' }).waitFor();
     await page.getByRole('button', { name: 'Review', exact: true }).press('Enter');
     await page.getByText('+0 ~3 −0, 0 refused').waitFor();
@@ -66,11 +51,11 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await page.getByRole('heading', { name: '3 of 3 written' }).waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Close' }).press('Enter');
-    await row(page, 'b.acme').getByText('600 s').waitFor();
-    expect(await setAt('/b.acme/TXT')).toMatchObject({ rrset: { ttl: 600, records: [{ value: '"y"' }] } });
+    await rowOf(page, 'b.acme').getByText('600 s').waitFor();
+    expect(await sets.setAt('/b.acme/TXT')).toMatchObject({ rrset: { ttl: 600, records: [{ value: '"y"' }] } });
     await page.locator(':focus').waitFor();
     await page.getByRole('button', { name: 'Clear filter' }).press('Enter');
-    await row(page, 'api.acme').waitFor();
+    await rowOf(page, 'api.acme').waitFor();
     await closePage(page);
   });
 
@@ -161,7 +146,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
   });
 
   it('offers to remove nothing that stands on lines which it cannot follow', async () => {
-    await addApi();
+    await sets.addApi();
     const page = await running.open('/teams/acme/dns/zone-file');
     await paste(page, 'new.acme A 192.0.2.7\nother.acme TXT "x"');
     await page.getByLabel('Also remove 1 set that the file lacks').waitFor();

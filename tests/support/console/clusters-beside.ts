@@ -1,0 +1,50 @@
+import { waitFor } from '@corral/testing';
+import { expect } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import type { RunningConsole } from './start-console.js';
+
+export const CLUSTERS = '/api/v1/teams/acme/clusters';
+
+interface ClusterBody {
+  readonly metadata: { readonly etag: string };
+  readonly spec: { readonly plan: string; readonly nodePools: readonly { readonly maximum: number }[] };
+  readonly status: { readonly phase: string };
+}
+
+export const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
+/** The pools have names as well. */
+export const nameFieldOf = (page: Page) => page.getByRole('textbox', { name: 'Name' }).first();
+export const planOf = (page: Page) => page.getByRole('region', { name: 'Plan', exact: true });
+
+/** Waits until the plan is that of what was typed. */
+export const planned = (page: Page) => planOf(page).getByRole('status').filter({ hasText: 'Checked' }).waitFor();
+
+const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300, joinMs: 100 };
+
+/** Clusters of the first team beside the console, as other people and earlier days make them. */
+export function clustersBeside({ dev, api }: RunningConsole) {
+  const admin = (method: string, path: string, body: unknown) =>
+    fetch(`${dev.upstream.adminUrl}/admin${path}`, {
+      method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const read = async (name: string) => (await api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
+  const put = async (name: string): Promise<number> => {
+    const { region, kubernetesVersion, machineType } = dev.defaults;
+    const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
+    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools };
+    return (await api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
+  };
+  return {
+    /** Changes the imitated cloud. */
+    admin,
+    read,
+    put,
+    declare: async (name: string) => expect(await put(name)).toBe(202),
+    untilReady: (name: string) =>
+      waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready'),
+    /** Makes the imitated garden do in parts of a second what takes minutes elsewhere. */
+    hurryGarden: () => admin('PATCH', '/garden/settings', quick),
+  };
+}
