@@ -64,6 +64,30 @@ export function testDns(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('keeps an editor open that was opened before the answer of the last save', async () => {
+    const page = await running.open('/teams/acme/dns/records');
+    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    await page.route('**/rrsets', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue();
+      const response = await route.fetch();
+      await answered;
+      await route.fulfill({ response });
+    });
+    await page.getByRole('button', { name: 'Add record set' }).click();
+    await page.getByLabel('Name', { exact: true }).fill('www.acme');
+    await page.getByLabel('Value 1').fill('192.0.2.7');
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Edit www.acme A' }).click();
+    await page.getByLabel('Value 1').fill('192.0.2.8');
+    const readAgain = page.waitForResponse((response) => response.request().method() === 'GET');
+    answer();
+    await readAgain;
+    await page.getByLabel('Value 1').press('Enter');
+    await rowOf(page, 'www.acme').getByText('192.0.2.8').waitFor();
+    expect(await sets.setAt('/www.acme/A')).toMatchObject({ rrset: { records: [{ value: '192.0.2.8' }] } });
+    await closePage(page);
+  });
+
   it('keeps what was typed when a save is refused, and the row under the pointer when it succeeds', async () => {
     for (let at = 1; at <= 8; at += 1) {
       await sets.dns('POST', '', { name: `n${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });

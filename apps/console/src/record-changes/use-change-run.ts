@@ -33,17 +33,25 @@ export interface ChangeRun {
 }
 
 /**
- * Applies plans of record sets, one at a time.
+ * Applies plans of record sets, one at a time: a plan that begins while another is applied waits for its end.
  *
  * @param key names the page, such as `zone-file`
+ * @param onSaved called when a plan of one set is done, with the key of the set: such a run leaves no report
  * @returns the run that is there, or null, and how to begin one
  */
-export function useChangeRun(team: string, key: string): { run: ChangeRun | null; begin: (plan: ChangePlan) => void } {
+export function useChangeRun(
+  team: string,
+  key: string,
+  onSaved?: (key: string) => void,
+): { run: ChangeRun | null; begin: (plan: ChangePlan) => void } {
   const cache = useQueryClient();
   const [stored, store, clear] = useDraft<StoredRun | null>(`record-run.${team}.${key}`, null);
   const [isRunning, setRunning] = useState(false);
   const [stopped, setStopped] = useState<string | null>(null);
   const pausing = useRef<AbortController | null>(null);
+  const lastRun = useRef(Promise.resolve());
+  const latestOnSaved = useRef(onSaved);
+  latestOnSaved.current = onSaved;
   useEffect(() => () => pausing.current?.abort(), []);
 
   const execute = useCallback(
@@ -68,19 +76,26 @@ export function useChangeRun(team: string, key: string): { run: ChangeRun | null
       });
       setRunning(false);
       setStopped(why);
+      const [only, ...others] = waves.flat();
+      if (latestOnSaved.current && only && others.length === 0 && latest[only.key]?.state === 'done') {
+        clear();
+        latestOnSaved.current(only.key);
+      }
       void cache.invalidateQueries({ queryKey: rrsetsQuery(team).queryKey });
       void cache.invalidateQueries({ queryKey: dnsUsageQuery(team).queryKey });
     },
-    [cache, store, team],
+    [cache, store, clear, team],
   );
-  const begin = useCallback(
-    ({ waves }: ChangePlan) => {
-      const run = { waves, outcomes: {} };
-      store(run);
-      void execute(run);
+  const start = useCallback(
+    (run: StoredRun) => {
+      lastRun.current = lastRun.current.then(() => {
+        store(run);
+        return execute(run);
+      });
     },
     [execute, store],
   );
+  const begin = useCallback(({ waves }: ChangePlan) => start({ waves, outcomes: {} }), [start]);
   const run = useMemo(
     () =>
       stored === null
@@ -89,14 +104,14 @@ export function useChangeRun(team: string, key: string): { run: ChangeRun | null
             ...stored,
             isRunning,
             stopped,
-            resume: () => void execute(stored),
+            resume: () => start(stored),
             pause: () => pausing.current?.abort(),
             discard: () => {
               pausing.current?.abort();
               clear();
             },
           },
-    [stored, isRunning, stopped, execute, clear],
+    [stored, isRunning, stopped, start, clear],
   );
   return { run, begin };
 }

@@ -10,7 +10,7 @@ import {
 } from '@corral/domain';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useMemo, useRef, useState } from 'react';
+import { useMemo, useRef, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
@@ -46,11 +46,14 @@ export function RecordsPage() {
   const rrsets = useQuery(rrsetsQuery(slug));
   const zone = useQuery(zoneQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
-  const { run, begin } = useChangeRun(slug, `records.${me.id}`);
   const [staged, setStaged, clearStaged] = useDraft<Staged>(`records.${me.id}.${slug}.staged`, NOTHING_STAGED);
   const [editing, setEditing, endEditing] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
+  const { run, begin } = useChangeRun(slug, `records.${me.id}`, (key) => {
+    announce(`Saved ${key}`);
+    // The next set may be edited already: its row shows a change before the answer of the save is here.
+    if (editing?.saving === key) endEditing();
+  });
   const saving = savingOf(editing, run);
-  useDoneRunClosed(run, endEditing);
   useFocusKept('[role="grid"] tr[tabindex="0"]', `${run === null} ${Object.keys(staged).length} ${editing === null}`);
   const stage = (sets: readonly WantedSet[]) => {
     setStaged({ ...staged, ...Object.fromEntries(sets.map((set) => [keyOf(set), set])) });
@@ -225,29 +228,13 @@ function useLatest<T extends object>(handlers: T): T {
   }, []);
 }
 
-/** How far the save of the editor is; null when the run is none, or another one. */
+/** How far the save of the editor is; null when nothing is saved, or another plan is shown. */
 function savingOf(editing: Editing, run: ChangeRun | null): Saving | null {
-  const [only, ...others] = run?.waves.flat() ?? [];
-  if (run === null || only === undefined || others.length > 0 || only.key !== editing?.saving) return null;
-  const outcome = run.outcomes[only.key];
-  if (run.isRunning || outcome?.state === 'done') return { isRunning: true, refusal: null };
-  return { isRunning: false, refusal: outcome?.detail ?? run.stopped ?? UNKNOWN };
+  if (run === null || editing?.saving === undefined) return null;
+  if (run.isRunning) return { isRunning: true, refusal: null };
+  const [only, ...others] = run.waves.flat();
+  if (only?.key !== editing.saving || others.length > 0) return null;
+  return { isRunning: false, refusal: run.outcomes[only.key]?.detail ?? run.stopped ?? UNKNOWN };
 }
 
 const UNKNOWN = 'It is not known whether the set was saved. Save it again.';
-
-/** One set that is saved needs no report: its row shows it. */
-function useDoneRunClosed(run: ChangeRun | null, onDone: () => void): void {
-  const changes = run?.waves.flat() ?? [];
-  const [only] = changes;
-  const isDone =
-    run !== null && !run.isRunning && changes.length === 1 && run.outcomes[only?.key ?? '']?.state === 'done';
-  const discard = run?.discard;
-  const key = only?.key;
-  useEffect(() => {
-    if (!isDone) return;
-    announce(`Saved ${key}`);
-    discard?.();
-    onDone();
-  }, [isDone, discard, onDone, key]);
-}
