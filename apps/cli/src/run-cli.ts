@@ -1,18 +1,31 @@
 import tab from '@bomb.sh/tab/commander';
 import { Command, Option } from 'commander';
+import { apiCommand } from './api/api-command.js';
 import { auditCommand } from './audit/audit-command.js';
 import { cliFor, type GlobalOptions, versionText, type WithCli } from './cli.js';
 import { clustersCommand } from './clusters/clusters-command.js';
+import { connectionsCommand } from './connections/connections-command.js';
+import { demosCommand } from './dns/demos-command.js';
 import { dnsCommand } from './dns/dns-command.js';
 import { exitCodes } from './exit-codes.js';
 import type { CliIo } from './io.js';
 import { kubeconfigCommand } from './kubeconfig/kubeconfig-command.js';
+import { operationsCommand } from './operations/operations-command.js';
 import { outputFormats } from './output/printer.js';
 import { reportError } from './output/report-error.js';
+import { invitationsCommand } from './people/invitations-command.js';
+import { openCommand } from './people/open-command.js';
+import { peopleCommand } from './people/people-command.js';
+import { teamsCommand } from './people/teams-command.js';
+import { poolsCommand } from './pools/pools-command.js';
+import { serversCommand } from './servers/servers-command.js';
 import { contextsCommand } from './settings/contexts-command.js';
+import { sessionsCommand } from './sign-in/sessions-command.js';
 import { signInCommands } from './sign-in/sign-in-command.js';
 import { accountsCommand } from './tokens/accounts-command.js';
+import { issuersCommand } from './tokens/issuers-command.js';
 import { tokensCommand } from './tokens/tokens-command.js';
+import { catalogueCommand, usageCommand } from './usage/usage-command.js';
 
 /**
  * Runs one command line.
@@ -28,7 +41,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     await program.parseAsync([...argv], { from: 'user' });
     return exitCodes[io.signal.aborted ? 'interrupted' : 'ok'].code;
   } catch (error) {
-    const reason = reportError(error, io);
+    const reason = reportError(error, io, program.opts<GlobalOptions>().output);
     return exitCodes[io.signal.aborted ? 'interrupted' : reason].code;
   }
 }
@@ -51,11 +64,25 @@ export function buildProgram({ out, err }: Pick<CliIo, 'out' | 'err'>, withCli: 
   const commands = [
     ...signInCommands(withCli),
     clustersCommand(withCli),
+    poolsCommand(withCli),
     kubeconfigCommand(withCli),
+    operationsCommand(withCli),
+    catalogueCommand(withCli),
+    connectionsCommand(withCli),
+    serversCommand(withCli),
     dnsCommand(withCli),
+    demosCommand(withCli),
     tokensCommand(withCli),
     accountsCommand(withCli),
+    issuersCommand(withCli),
+    peopleCommand(withCli),
+    invitationsCommand(withCli),
+    teamsCommand(withCli),
+    sessionsCommand(withCli),
+    usageCommand(withCli),
     auditCommand(withCli),
+    openCommand(withCli),
+    apiCommand(withCli),
     contextsCommand(withCli),
   ];
   for (const command of commands) program.addCommand(inherit(command, program));

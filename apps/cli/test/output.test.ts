@@ -1,14 +1,17 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { CorralError } from '@corral/client';
 import { planChanges, type WantedSet } from '@corral/domain';
+import { markdownTable } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
+import type { Command } from 'commander';
 import { newEntries } from '../src/audit/new-entries.js';
 import { planText } from '../src/dns/plan-text.js';
 import { exitCodes } from '../src/exit-codes.js';
+import { clusterCommands, dnsCommands } from '../src/operation-commands.js';
 import { failureText } from '../src/output/failure-text.js';
 import { buildProgram } from '../src/run-cli.js';
 
@@ -169,3 +172,33 @@ it('documents every exit code', () => {
 
   expect(rows).toEqual(Object.values(exitCodes).map(({ code, meaning }) => [code, meaning]));
 });
+
+describe('each operation of the APIs', () => {
+  it('has a command that exists, unless only a browser or another system calls it', () => {
+    const streams = { out: new PassThrough(), err: new PassThrough() };
+    const commands = commandsOf(buildProgram(streams, () => async () => undefined));
+    const named = Object.values({ ...clusterCommands, ...dnsCommands }).filter((words) => words !== null);
+    expect(commands).toEqual(expect.arrayContaining(named));
+  });
+
+  it('stands in docs/cli.md with its command; otherwise run: CORRAL_WRITE_DOCS=1 npm test -- cli output', () => {
+    const between = /(?<=<!-- operations -->\n)[\s\S]*(?=<!-- \/operations -->)/;
+    if (process.env.CORRAL_WRITE_DOCS)
+      writeFileSync(join(repository, 'docs/cli.md'), pageOf('docs/cli.md').replace(between, table()));
+    expect(between.exec(pageOf('docs/cli.md'))?.[0]).toBe(table());
+  });
+});
+
+/** The words of each command that does something, such as `clusters list`. */
+function commandsOf(command: Command, before: readonly string[] = []): string[] {
+  return command.commands.flatMap((child) => {
+    const words = [...before, child.name()];
+    return [words.join(' '), ...commandsOf(child, words)];
+  });
+}
+
+function table(): string {
+  const rows = (api: string, all: Readonly<Record<string, string | null>>) =>
+    Object.entries(all).map(([operation, words]) => [api, `\`${operation}\``, words === null ? '–' : `\`${words}\``]);
+  return `${markdownTable(['API', 'operation', 'command'], [...rows('clusters', clusterCommands), ...rows('DNS', dnsCommands)])}\n`;
+}

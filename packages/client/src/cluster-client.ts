@@ -16,7 +16,7 @@ import type {
   PathOf,
   QueryOf,
 } from './operation-types.js';
-import { type ClientOptions, createTransport, type Transport } from './transport.js';
+import { type ClientOptions, createTransport, type Outgoing, type Transport } from './transport.js';
 import { type Operation, type ReadOperation, type WaitOptions, waitUntilEnded } from './wait-for-operation.js';
 
 /** The bodies of the cluster API by name, such as `ClusterSchemas['Cluster']`. */
@@ -76,6 +76,8 @@ export interface CorralClient extends MethodsOf<operations, OperationId> {
     params: PathOf<operations[Id]>,
     options?: ListOptions<operations[Id]>,
   ) => AsyncGenerator<LineOf<operations[Id]>, void, undefined>;
+  /** Any request of the API, with the path as it is sent. @returns the text of the answer @throws CorralError */
+  readonly request: (request: RawRequest) => Promise<string>;
   /**
    * Waits until an operation has ended: `succeeded`, `failed`, `superseded` or `cancelled`.
    *
@@ -89,6 +91,17 @@ export interface CorralClient extends MethodsOf<operations, OperationId> {
    * @throws CorralError when the API refuses for good
    */
   readonly followEvents: (team: string, options?: FollowOptions) => AsyncGenerator<StreamMessage, void, undefined>;
+}
+
+/** A request whose path and body the caller knows. */
+export interface RawRequest {
+  readonly method: string;
+  /** With its query, such as `/api/v1/me/`. */
+  readonly path: string;
+  /** JSON. */
+  readonly body?: string | undefined;
+  readonly ifMatch?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
 }
 
 const PAGE_ITEMS = 200;
@@ -108,12 +121,29 @@ export function createClient(options: ClientOptions): CorralClient {
       return answer.status === 304 ? null : answer;
     },
     lines: (id: LinesId, params: Params, given: AnyOptions = {}) => documentsOf(transport, id, params, given),
+    request: async (request: RawRequest) => (await transport.send(rawOutgoing(request))).text,
     waitForOperation: async (operation: OperationRef | string, given: WaitOptions = {}) =>
       waitUntilEnded(operationReader(transport), transport.pause, refOf(operation), given),
     followEvents: (team: string, given?: FollowOptions) => followEvents(transport, team, given),
   };
   // The table has exactly the operations that the types have: both are of one document.
   return client as unknown as CorralClient;
+}
+
+function rawOutgoing({ method, path, body, ifMatch, signal }: RawRequest): Outgoing {
+  return {
+    operationId: 'request',
+    method,
+    path,
+    headers: {
+      Accept: 'application/json',
+      ...(body === undefined ? {} : { 'Content-Type': 'application/json' }),
+      ...(ifMatch === undefined ? {} : { 'If-Match': ifMatch }),
+    },
+    body,
+    isRepeatable: method !== 'POST' && method !== 'PATCH',
+    signal,
+  };
 }
 
 interface Page {

@@ -6,6 +6,7 @@ export {
   type LinesId,
   type ListId,
   type OperationId,
+  type RawRequest,
   type TaggedId,
 } from './cluster-client.js';
 export { type ClientErrorCode, CorralError, type FieldProblem, isCorralError } from './corral-error.js';

@@ -208,6 +208,70 @@ describe('record sets', () => {
   });
 });
 
+describe('the rest of the product', () => {
+  it('has connections, pools, operations, usage and the catalogue', async () => {
+    const created = await ann.runWith({ input: 'b'.repeat(64) }, 'connections', 'create', 'spare', '--name', 'Spare');
+    expect(created).toMatchObject({ code: 0, out: expect.stringContaining('spare') });
+    expect(await ann.json('connections', 'set', 'spare', '--name', 'Second')).toMatchObject({
+      spec: { name: 'Second' },
+    });
+    expect(await ann.json('connections', 'list')).toHaveLength(2);
+    expect((await ann.run('connections', 'delete', 'spare', '--yes')).code).toBe(0);
+
+    const file = await fileOf(ci, 'pools.yaml', declared('pools'));
+    await ci.json('clusters', 'apply', '-f', file, '--wait');
+    const planned = ['pools', 'set', 'pools', 'general', '--max', '3'];
+    expect(await ci.run(...planned, '--dry-run')).toMatchObject({ code: 0, out: expect.stringContaining('1–3 nodes') });
+    expect(await ci.run(...planned)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+    expect(await ci.json(...planned, '--yes')).toMatchObject({ minimum: 1, maximum: 3, machineType: 'cx22' });
+    expect(await ci.run('pools', 'set', 'pools', 'none')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--max'),
+    });
+    expect(await ci.run('pools', 'list', 'pools')).toMatchObject({
+      out: expect.stringMatching(/general +managed +cx22 +1–3/),
+    });
+
+    const [newest] = await ci.json('operations', 'list', '--target', 'pools');
+    expect(newest).toMatchObject({ kind: 'cluster.update' });
+    expect(await ci.json('operations', 'wait', newest.id)).toMatchObject({ state: 'succeeded' });
+    expect((await ci.run('usage', '--step', 'hour')).code).toBe(0);
+    expect((await ci.run('catalogue')).out).toContain('cx22');
+    expect((await ci.run('clusters', 'delete', 'pools', '--yes')).code).toBe(0);
+  });
+
+  it('has people, invitations, sessions and issuers', async () => {
+    const people = await ann.json('people', 'list');
+    const member = people.find(({ role }: { role: string }) => role === 'member');
+    expect(await ann.run('people', 'role', String(member.id), 'viewer', '--dry-run')).toMatchObject({
+      out: expect.stringContaining('becomes viewer'),
+    });
+    expect(await ann.json('people', 'role', String(member.id), 'viewer', '--yes')).toMatchObject({ role: 'viewer' });
+    await ann.json('people', 'role', String(member.id), 'member', '--yes');
+    const { id } = await ann.json('invitations', 'create', 'grace@acme.test');
+    expect(await ann.run('invitations', 'revoke', id)).toMatchObject({ code: 0 });
+    expect(await ann.json('sessions', 'list')).toContainEqual(expect.objectContaining({ current: true }));
+    const trust = ['--issuer', 'https://issuer.acme.test', '--audience', apiUrl, '--account', 'ci'];
+    expect(await ann.run('issuers', 'set', 'forge', ...trust, '--claim', 'ref=x')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--claim sub='),
+    });
+    expect((await ann.run('issuers', 'list')).out).toBe('There are no trusted issuers.\n');
+  });
+
+  it('sends any request of the API, and says a refusal as data', async () => {
+    expect(await ci.json('api', 'get', '/api/v1/teams/{team}/clusters/')).toMatchObject({ items: expect.any(Array) });
+    const refused = await ci.runWith({}, 'api', 'GET', '/api/v1/teams/globex/clusters/', '-o', 'json');
+    expect(refused.code).toBe(4);
+    expect(JSON.parse(refused.err)).toMatchObject({
+      error: { status: 404, code: 'not_found', exitCode: 4, requestId: expect.any(String) },
+    });
+    expect((await ann.run('open', 'clusters', 'web', '--print')).out).toBe(
+      `${apiUrl}/console/teams/acme/clusters/web\n`,
+    );
+  });
+});
+
 describe('a command that cannot do its work', () => {
   it('ends with 3 for a token that is not accepted, without quoting it', async () => {
     const env = { CORRAL_TOKEN: 'corral_notatokenatall', CORRAL_DNS_URL: dnsUrl, CORRAL_DNS_TOKEN: 'x'.repeat(64) };

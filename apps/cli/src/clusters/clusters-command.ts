@@ -1,21 +1,15 @@
 import { clusterPhases } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { WithCli } from '../cli.js';
-import { durationOption } from '../settings/options.js';
+import { timeoutOption } from '../settings/options.js';
 import { applyDocuments, diffDocuments } from './apply.js';
 import { deleteCluster } from './delete.js';
 import type { LifecycleOptions } from './end-operation.js';
-import { setHibernated } from './hibernate.js';
+import { retryCluster, setHibernated } from './hibernate.js';
 import { listClusters, showCluster } from './show.js';
 import { waitForClusters } from './wait.js';
 
-const TIMEOUT = '30m';
-
 const waitOption = () => new Option('--wait', 'wait until the operation has ended');
-const timeoutOption = () =>
-  new Option('--timeout <duration>', 'how long to wait, such as 90s or 30m')
-    .default(durationOption(TIMEOUT), TIMEOUT)
-    .argParser(durationOption);
 const dryRunOption = () => new Option('--dry-run', 'show what would change, and change nothing');
 const yesOption = () => new Option('-y, --yes', 'do not ask');
 const filesOption = () =>
@@ -79,6 +73,12 @@ export function clustersCommand(withCli: WithCli): Command {
         ),
       );
   }
+  command
+    .command('retry <name>')
+    .description('try the declared specification again after its operation failed')
+    .addOption(waitOption())
+    .addOption(timeoutOption())
+    .action(withCli(retryCluster));
   command
     .command('delete <name>')
     .description('delete a cluster with its nodes, volumes and load balancers')

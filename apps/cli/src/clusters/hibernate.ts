@@ -28,3 +28,15 @@ export async function setHibernated(
     options,
   });
 }
+
+export async function retryCluster(cli: Cli, name: string, options: LifecycleOptions): Promise<void> {
+  const api = await connectTeam(cli);
+  const { client, team, signal } = api;
+  const { operation } = await client.retryCluster({ team, name }, { signal });
+  await endOperation(cli, api, {
+    name,
+    result: operation === null ? 'unchanged' : 'retrying',
+    operationId: operation?.id ?? null,
+    options,
+  });
+}

@@ -1,5 +1,6 @@
 import type { ClusterPhase } from '@corral/contracts';
 import type { Cli } from '../cli.js';
+import { showList } from '../output/show-list.js';
 import { renderFacts, renderTable } from '../output/table.js';
 import { rangeText } from './plan-text.js';
 import { type Cluster, connectTeam, getCluster } from './team-api.js';
@@ -16,18 +17,14 @@ export async function listClusters(cli: Cli, { phase, connection }: ListOptions)
     { team },
     { query: { phase, connection }, signal },
   )) as Cluster[];
-  cli.result(clusters, () =>
-    clusters.length === 0
-      ? 'There are no clusters.\n'
-      : renderTable(clusters, {
-          NAME: ({ metadata }) => metadata.name,
-          PHASE: ({ status }) => status.phase,
-          VERSION: ({ spec, status }) => status.kubernetes?.version ?? spec.kubernetesVersion,
-          REGION: ({ spec }) => spec.region,
-          NODES: nodesOf,
-          CREATED: ({ metadata }) => metadata.createdAt,
-        }),
-  );
+  showList(cli, clusters, 'clusters', {
+    NAME: ({ metadata }) => metadata.name,
+    PHASE: ({ status }) => status.phase,
+    VERSION: ({ spec, status }) => status.kubernetes?.version ?? spec.kubernetesVersion,
+    REGION: ({ spec }) => spec.region,
+    NODES: nodesOf,
+    CREATED: ({ metadata }) => metadata.createdAt,
+  });
 }
 
 export async function showCluster(cli: Cli, name: string): Promise<void> {

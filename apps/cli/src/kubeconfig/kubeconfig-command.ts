@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { WithCli } from '../cli.js';
 import { durationOption } from '../settings/options.js';
 import { printCredential } from './exec-credential.js';
+import { listKubeconfigs } from './list-kubeconfigs.js';
 import { printKubeconfig } from './print-kubeconfig.js';
 
 const TTL = '1h';
@@ -32,6 +33,10 @@ export function kubeconfigCommand(withCli: WithCli): Command {
     .addOption(scopeOption())
     .addOption(ttlOption())
     .action(withCli(printKubeconfig));
+  command
+    .command('list <cluster>')
+    .description('list to whom kubeconfigs were issued, newest first')
+    .action(withCli(listKubeconfigs));
   command
     .command('credential <cluster>')
     .description('print a credential, as a plugin of kubectl (client.authentication.k8s.io/v1)')

@@ -18,12 +18,14 @@ export interface Printer {
   readonly style: (style: Style, text: string) => string;
 }
 
+export const dataText = (format: Exclude<OutputFormat, 'table'>, data: unknown): string =>
+  format === 'json' ? `${JSON.stringify(data, null, 2)}\n` : stringify(data);
+
 export function printerFor({ out, err, env }: CliIo, format: OutputFormat): Printer {
   const hasColours = out.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
   return {
     result(data, text) {
-      if (format === 'json') out.write(`${JSON.stringify(data, null, 2)}\n`);
-      else if (format === 'yaml') out.write(stringify(data));
+      if (format !== 'table') out.write(dataText(format, data));
       else out.write(typeof text === 'function' ? text() : text);
     },
     note: (text) => void err.write(`${text}\n`),

@@ -8,7 +8,7 @@ export async function withDiffCodes(cli: Cli, compare: () => Promise<void>): Pro
     await compare();
   } catch (error) {
     if (error instanceof CliExit) throw error;
-    const reason = reportError(error, cli.io);
+    const reason = reportError(error, cli.io, cli.options.output);
     throw new CliExit(reason === 'interrupted' || exitCodes[reason].code === 0 ? reason : 'usage');
   }
 }

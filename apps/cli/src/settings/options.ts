@@ -1,4 +1,4 @@
-import { InvalidArgumentError } from 'commander';
+import { InvalidArgumentError, Option } from 'commander';
 
 const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DAYS_MAX = 3_660;
@@ -21,3 +21,20 @@ export const wholeNumber =
     if (value < 1 || value > max) throw new InvalidArgumentError(`Use a whole number from 1 to ${max}.`);
     return value;
   };
+
+/** Parses a number of nodes from 0 to `max`. */
+export const nodeCount =
+  (max: number) =>
+  (text: string): number => {
+    const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
+    if (!(value <= max)) throw new InvalidArgumentError(`Use a whole number from 0 to ${max}.`);
+    return value;
+  };
+
+const TIMEOUT = '30m';
+
+/** How long a command waits for what it began. */
+export const timeoutOption = (): Option =>
+  new Option('--timeout <duration>', 'how long to wait, such as 90s or 30m')
+    .default(durationOption(TIMEOUT), TIMEOUT)
+    .argParser(durationOption);

@@ -3,7 +3,7 @@ import { Command, Option } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
 import { confirmName } from '../output/ask.js';
-import { renderTable } from '../output/table.js';
+import { showList } from '../output/show-list.js';
 
 type Role = (typeof roles)[number];
 type Action = (typeof accountActions)[number];
@@ -37,17 +37,13 @@ export function accountsCommand(withCli: WithCli): Command {
 async function listAccounts(cli: Cli): Promise<void> {
   const { client, team, signal } = await connectTeam(cli);
   const { items } = (await client.listServiceAccounts({ team }, { signal })).body;
-  cli.result(items, () =>
-    items.length === 0
-      ? 'There are no service accounts.\n'
-      : renderTable(items, {
-          NAME: ({ metadata }) => metadata.name,
-          ROLE: ({ spec }) => spec.role,
-          CLUSTERS: ({ spec }) => spec.narrowing.clusters.join(','),
-          ACTIONS: ({ spec }) => spec.narrowing.actions.join(','),
-          CREATED: ({ metadata }) => metadata.createdAt,
-        }),
-  );
+  showList(cli, items, 'service accounts', {
+    NAME: ({ metadata }) => metadata.name,
+    ROLE: ({ spec }) => spec.role,
+    CLUSTERS: ({ spec }) => spec.narrowing.clusters.join(','),
+    ACTIONS: ({ spec }) => spec.narrowing.actions.join(','),
+    CREATED: ({ metadata }) => metadata.createdAt,
+  });
 }
 
 interface SetOptions {

@@ -2,24 +2,20 @@ import type { DnsTokenBody, DnsTokenState, WritableType } from '@corral/contract
 import type { Cli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
 import { CliError } from '../exit-codes.js';
-import { renderTable } from '../output/table.js';
+import { showList } from '../output/show-list.js';
 
 export async function listDnsTokens(cli: Cli, { state }: { readonly state?: DnsTokenState }): Promise<void> {
   const { client, team, signal } = await connectTeam(cli);
   const tokens = (await client.listAll('listDnsTokens', { team }, { query: { state }, signal })) as DnsTokenBody[];
-  cli.result(tokens, () =>
-    tokens.length === 0
-      ? 'There are no DNS tokens.\n'
-      : renderTable(tokens, {
-          ID: ({ id }) => id,
-          NAME: ({ name }) => name,
-          STATE: (token) => token.state,
-          WITHIN: ({ withinName, withinTypes }) => [withinName ?? '', withinTypes.join(',')].filter(Boolean).join(' '),
-          EXPIRES: ({ expiresAt }) => expiresAt,
-          'LAST USED': ({ lastUsedAt }) => lastUsedAt,
-          BY: ({ createdBy }) => createdBy?.email,
-        }),
-  );
+  showList(cli, tokens, 'DNS tokens', {
+    ID: ({ id }) => id,
+    NAME: ({ name }) => name,
+    STATE: (token) => token.state,
+    WITHIN: ({ withinName, withinTypes }) => [withinName ?? '', withinTypes.join(',')].filter(Boolean).join(' '),
+    EXPIRES: ({ expiresAt }) => expiresAt,
+    'LAST USED': ({ lastUsedAt }) => lastUsedAt,
+    BY: ({ createdBy }) => createdBy?.email,
+  });
 }
 
 interface CreateOptions {
