@@ -66,7 +66,10 @@ export function testDns(started: () => RunningConsole): void {
 
   it('keeps an editor open that was opened before the answer of the last save', async () => {
     const page = await running.open('/teams/acme/dns/records');
-    const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
+    let answer = (): void => undefined;
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     await page.route('**/rrsets', async (route) => {
       if (route.request().method() !== 'POST') return route.continue();
       const response = await route.fetch();
