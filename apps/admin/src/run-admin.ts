@@ -1,3 +1,4 @@
+import { corralVersion } from '@corral/service';
 import { Command, CommanderError } from 'commander';
 import { type AdminIo, type WithContext, withContext } from './admin-context.js';
 import { auditCommand } from './commands/audit.js';
@@ -28,6 +29,7 @@ const EXIT_USAGE = 2;
 export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<number> {
   const program = new Command('corral-admin')
     .description('Administration of a Corral installation.')
+    .version(corralVersion, '-V, --version', 'show the version')
     .option('--json', 'print results as JSON')
     .option('--as <name>', 'name of the operator in the audit log (default: CORRAL_OPERATOR, else the system user)')
     .helpOption('-h, --help', 'show help')

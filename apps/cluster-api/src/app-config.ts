@@ -82,6 +82,8 @@ export interface AppConfig {
   readonly secureCookies: boolean;
   /** Whether people can sign in with an address alone. For development only. */
   readonly devSignIn: boolean;
+  /** See `securityTxt`. */
+  readonly securityContact: string | undefined;
   /** Whether this service serves the web console. */
   readonly consoleEnabled: boolean;
   /** Base URL of the console, without a trailing slash. Null without a console. */

@@ -11,9 +11,11 @@ import {
   errorHandler,
   healthRoutes,
   mountRoutes,
+  securityTxt,
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
+import { corralVersion } from '@corral/service';
 import type { Express, RequestHandler } from 'express';
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { accountRoutes } from './accounts/routes.js';
@@ -66,7 +68,7 @@ export function buildApp(deps: AppDeps): Express {
     metrics,
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admit: admission.check });
-  app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }));
+  app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }), securityTxt(config.securityContact));
   // Before the limit per address: a page loads dozens of files, and people of one office share an address.
   if (config.consoleEnabled) app.use(consolePages(services));
   app.use(limits.perAddress);
@@ -105,7 +107,7 @@ const notReady = (failing: readonly string[]): Problem =>
 
 const consolePages = ({ config, oidc }: Services) =>
   consoleRouter({
-    settings: { openIdConnect: oidc !== null, devSignIn: config.devSignIn },
+    settings: { openIdConnect: oidc !== null, devSignIn: config.devSignIn, version: corralVersion },
     dnsEndpoint: config.dnsApi?.endpoint ?? null,
   });
 

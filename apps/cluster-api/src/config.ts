@@ -1,6 +1,6 @@
 import { clusterLimits, dnsLimits } from '@corral/contracts';
 import { gardenFeaturesVariable } from '@corral/garden';
-import { clientVariables, drainVariables, tlsVariables } from '@corral/http-api';
+import { clientVariables, contactVariables, drainVariables, tlsVariables } from '@corral/http-api';
 import { secretKeys } from '@corral/secrets';
 import {
   type Config,
@@ -86,6 +86,7 @@ export const clusterApiConfig = {
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
   ...tlsVariables,
   ...clientVariables,
+  ...contactVariables,
   METRICS_PORT: portOrFree({ default: 9092, desc: 'Port of /metrics, /healthz and /readyz.' }),
   PUBLIC_URL: url({
     default: undefined,
@@ -274,6 +275,7 @@ export function appConfigOf(
     },
     secureCookies: !config.DEV_SIGN_IN,
     devSignIn: config.DEV_SIGN_IN,
+    securityContact: config.SECURITY_CONTACT,
     consoleEnabled: CONSOLE_ENABLED,
     consoleUrl: () => CONSOLE_URL?.replace(/\/+$/, '') ?? (CONSOLE_ENABLED ? `${publicUrl()}/console` : null),
     billingSecrets: config.BILLING_WEBHOOK_SECRETS,

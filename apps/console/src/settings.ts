@@ -4,13 +4,17 @@ export interface Settings {
   readonly openIdConnect: boolean;
   /** Whether an address is enough to sign in. For development only. */
   readonly devSignIn: boolean;
+  /** Of the installation. */
+  readonly version: string;
 }
 
 function contentOf(name: string): string {
   return document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`)?.content ?? '';
 }
 
-export const settings: Settings = JSON.parse(contentOf('corral') || '{"openIdConnect":true,"devSignIn":false}');
+export const settings: Settings = JSON.parse(
+  contentOf('corral') || '{"openIdConnect":true,"devSignIn":false,"version":"development"}',
+);
 
 /** The Content-Security-Policy allows styles with this value. Browsers hide it from `getAttribute`. */
 export const nonce: string =

@@ -20,6 +20,7 @@ import {
   type HandlersOf,
   healthRoutes,
   mountRoutes,
+  securityTxt,
   serviceApp,
   unknownPath,
 } from '@corral/http-api';
@@ -42,6 +43,8 @@ export interface AppConfig extends ServicesConfig {
   readonly limits: RateLimits;
   /** Origins whose scripts may call the API. */
   readonly consoleOrigins: readonly string[];
+  /** See `securityTxt`. */
+  readonly securityContact: string | undefined;
   /** See `AdmitRequestsOptions.max`. */
   readonly requestsInFlightMax: number;
   /** Size of `pool`, and the number of requests that are worked on concurrently. */
@@ -111,7 +114,7 @@ export function buildApp(deps: AppDeps): Express {
   api.use(forgiveGone(limits));
   app.use('/v1', api);
   app.use(['/openapi.json', '/docs'], limits.perAddress);
-  app.use(healthRoutes(health));
+  app.use(healthRoutes(health), securityTxt(config.securityContact));
   app.use(docsRouter({ document: () => dnsOpenApi(config.publicUrl ?? '/v1', served), assetsDir: absolutePath() }));
   app.use(unknownPath);
   app.use(errorHandler(dnsErrors, log));

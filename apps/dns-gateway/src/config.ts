@@ -1,5 +1,5 @@
 import { dnsLimits } from '@corral/contracts';
-import { clientVariables, drainVariables, tlsVariables } from '@corral/http-api';
+import { clientVariables, contactVariables, drainVariables, tlsVariables } from '@corral/http-api';
 import {
   durationMs,
   flag,
@@ -23,6 +23,7 @@ export const dnsGatewayConfig = {
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
   ...tlsVariables,
   ...clientVariables,
+  ...contactVariables,
   METRICS_PORT: portOrFree({ default: 9090, desc: 'Port of /metrics, /healthz and /readyz.' }),
   PUBLIC_URL: url({
     default: undefined,

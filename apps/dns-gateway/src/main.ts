@@ -79,6 +79,7 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
           publicUrl: config.PUBLIC_URL ?? null,
           trustProxy: config.TRUST_PROXY,
           consoleOrigins: config.CONSOLE_ORIGINS,
+          securityContact: config.SECURITY_CONTACT,
           limits: {
             perAddressPerMinute: config.LIMIT_PER_ADDRESS,
             actionReadsPerTokenPerMinute: dnsLimits.actionReadsPerTokenPerMinute,

@@ -9,7 +9,9 @@ import { type Answer, startGateway, type TestGateway, type TestTeam, ZONE } from
 describe('public pages', () => {
   let gateway: TestGateway;
   beforeAll(async () => {
-    gateway = await startGateway({ config: { publicUrl: 'https://dns.example.test/v1' } });
+    gateway = await startGateway({
+      config: { publicUrl: 'https://dns.example.test/v1', securityContact: 'mailto:security@example.test' },
+    });
   });
   afterAll(() => gateway.close());
 
@@ -35,16 +37,30 @@ describe('public pages', () => {
       expect(answer.text).toContain(text);
     });
 
+    it('/.well-known/security.txt names the contact, for less than a year from today', async () => {
+      const { status, headers, text } = await send('/.well-known/security.txt');
+
+      expect([status, headers['content-type']]).toEqual([200, 'text/plain; charset=utf-8']);
+      expect(text).toMatch(
+        /^Contact: mailto:security@example\.test\nExpires: \S+T00:00:00\.000Z\nPreferred-Languages: en\n$/,
+      );
+      const days = (Date.parse(/Expires: (.*)/.exec(text)?.[1] ?? '') - Date.now()) / 86_400_000;
+      expect(days > 170 && days < 365).toBe(true);
+    });
+
     it('/docs redirects to /docs/', async () => {
       const answer = await send('/docs');
 
       expect([answer.status, answer.headers.location]).toEqual([301, '/docs/']);
     });
 
-    it.each(['/healthz', '/readyz'])('%s answers ok and must not be cached', async (path) => {
+    it.each([
+      ['/healthz', { status: 'ok', version: 'development' }],
+      ['/readyz', { status: 'ok' }],
+    ])('%s answers ok and must not be cached', async (path, body) => {
       const answer = await send(path);
 
-      expect([answer.status, answer.json]).toEqual([200, { status: 'ok' }]);
+      expect([answer.status, answer.json]).toEqual([200, body]);
       expect(answer.headers['cache-control']).toBe('no-store');
     });
 

@@ -8,6 +8,7 @@ import {
   type HistogramConfiguration,
   Registry,
 } from 'prom-client';
+import { corralVersion } from './corral-version.js';
 
 type Made<T> = Omit<T, 'registers'>;
 
@@ -72,8 +73,8 @@ function buildInfoMetric(metrics: Metrics): void {
     })
     .set(
       {
-        // The build of a program replaces the first; its image sets the second.
-        version: process.env.CORRAL_VERSION ?? 'development',
+        version: corralVersion,
+        // The image sets it.
         commit: process.env.CORRAL_COMMIT ?? '',
         node: process.version,
       },

@@ -1,5 +1,6 @@
 import type { Config } from './config.js';
 import { durationMs, flag, oneOf, secret, share, text, url } from './config-variables.js';
+import { corralVersion } from './corral-version.js';
 import { logLevels } from './log.js';
 
 /** Variables of every service of an installation, declared once so that they mean the same everywhere. */
@@ -108,7 +109,7 @@ export const tracingVariables = {
 
 /** The options of `startTracing`. */
 export const tracingOptionsOf = (config: Config<typeof tracingVariables>) => ({
-  version: process.env.CORRAL_VERSION,
+  version: corralVersion,
   endpoint: config.OTEL_EXPORTER_OTLP_ENDPOINT,
   sampler: config.OTEL_TRACES_SAMPLER,
   ratio: config.OTEL_TRACES_SAMPLER_ARG,

@@ -1,15 +1,20 @@
 import { ConfigError } from './config.js';
+import { corralVersion } from './corral-version.js';
 
 /** `EX_CONFIG` of sysexits.h: the configuration is wrong, so a restart without a change is pointless. */
 export const EXIT_CONFIG = 78;
 
 /**
- * Runs the start of a process. On failure one clear text goes to stderr and the process ends: with 78 for a wrong configuration
+ * Runs the start of a process; with `--version` it prints that instead. On failure one clear text goes to stderr and the process ends: with 78 for a wrong configuration
  * (all variables, no stack), otherwise with 1.
  *
  * @param name of the process, at the start of the text
  */
 export async function startOrExit(name: string, start: () => unknown): Promise<void> {
+  if (process.argv.includes('--version')) {
+    process.stdout.write(`${corralVersion}\n`);
+    return;
+  }
   try {
     await start();
   } catch (error) {

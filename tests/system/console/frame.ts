@@ -35,6 +35,15 @@ export function testFrame(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('says about itself which version it is', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByRole('button', { name: /@acme\.test$/ }).click();
+    await page.getByRole('menuitem', { name: 'About Corral' }).click();
+    const { version } = (await (await fetch(url('/healthz'))).json()) as { version: string };
+    await page.getByRole('dialog', { name: 'Corral' }).getByText(`Version ${version}.`).waitFor();
+    await closePage(page);
+  });
+
   it('sends a person without a session to the sign-in, and then to where they wanted to go', async () => {
     const page = await running.open('/teams/acme/dns/records?filter=www', { sessionid: null });
     await page.getByRole('button', { name: /member@acme\.test/ }).press('Enter');

@@ -64,6 +64,12 @@ describe('the project', () => {
     expect([chart.version, chart.appVersion]).toEqual([version, version]);
   });
 
+  it.each(programs.filter((name) => name !== 'console'))('tells the version by %s --version', (program) => {
+    const main = join(repository, 'apps', program, 'dist/main.js');
+
+    expect(spawnSync(process.execPath, [main, '--version'], { encoding: 'utf8', env: {} }).stdout).toBe(`${version}\n`);
+  });
+
   it('lists in NOTICE what its programs contain; otherwise run: CORRAL_WRITE_DOCS=1 npm test -- tests project', () => {
     if (process.env.CORRAL_WRITE_DOCS) writeFileSync(join(repository, 'NOTICE'), noticeText());
 

@@ -8,8 +8,8 @@ import expressStaticGzip from 'express-static-gzip';
 import { notFound } from '../problem.js';
 
 export interface ConsoleOptions {
-  /** Ways to sign in, for the sign-in page. */
-  readonly settings: { readonly openIdConnect: boolean; readonly devSignIn: boolean };
+  /** What the pages have to know before they ask: ways to sign in, and the version of the installation. */
+  readonly settings: { readonly openIdConnect: boolean; readonly devSignIn: boolean; readonly version: string };
   /** URL of the DNS API, which the pages call; null without one. */
   readonly dnsEndpoint: string | null;
 }

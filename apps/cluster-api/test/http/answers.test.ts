@@ -39,6 +39,7 @@ describe('public pages', () => {
       ['/docs/swagger-initializer.js', 'application/javascript; charset=utf-8', "'../openapi.json'"],
       ['/docs/swagger-ui.css', 'text/css; charset=utf-8', '.swagger-ui'],
       ['/problems/', 'text/html; charset=utf-8', 'href="quota_exceeded"'],
+      ['/.well-known/security.txt', 'text/plain; charset=utf-8', 'Contact: https://security.example.test\n'],
     ])('%s is served', async (path, type, text) => {
       const answer = await test.api.get(path).expect(200);
 
@@ -73,10 +74,13 @@ describe('public pages', () => {
       expect((await test.api.get(path).expect(status)).headers.location).toBe(location);
     });
 
-    it.each(['/healthz', '/readyz'])('%s answers ok and must not be cached', async (path) => {
+    it.each([
+      ['/healthz', { status: 'ok', version: 'development' }],
+      ['/readyz', { status: 'ok' }],
+    ])('%s answers ok and must not be cached', async (path, body) => {
       const answer = await test.api.get(path).expect(200);
 
-      expect([answer.body, answer.headers['cache-control']]).toEqual([{ status: 'ok' }, 'no-store']);
+      expect([answer.body, answer.headers['cache-control']]).toEqual([body, 'no-store']);
     });
 
     it.each([

@@ -132,6 +132,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
       operationWaits: operationWaitLimits,
       adoptedServersPerTeam: 50,
       consoleEnabled: true,
+      securityContact: 'https://security.example.test',
       consoleUrl: () => CONSOLE_URL,
       billingSecrets: [],
       subscriptionRequired: false,

@@ -7,6 +7,7 @@ import { bodyOf, corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery } from '../api/queries.js';
 import { noteSessionStart, onSessionElsewhere, tellOtherTabs, useSessionEnded } from '../api/session-end.js';
+import { settings } from '../settings.js';
 import { clockOf } from '../ui/relative-time.js';
 import { clearDrafts } from '../ui/use-draft.js';
 import { LiveUpdatesProvider, useLiveState } from './live-updates-provider.js';
@@ -94,6 +95,7 @@ function Person() {
   const { data: me } = useSuspenseQuery(meQuery());
   const cache = useQueryClient();
   const navigate = useNavigate();
+  const [isAboutOpen, setAboutOpen] = useState(false);
   const signOut = useMutation({
     mutationFn: () => corral.signOut({}),
     onSuccess: async () => {
@@ -104,23 +106,34 @@ function Person() {
     },
   });
   return (
-    <Menu position="top-start">
-      <Menu.Target>
-        <Button variant="subtle" color="gray" leftSection={<CircleUser size={14} aria-hidden />} justify="flex-start">
-          {me.displayName || me.email}
-        </Button>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>{me.email}</Menu.Label>
-        <Menu.Item component={Link} to="/me">
-          Sessions and preferences
-        </Menu.Item>
-        <Menu.Item component="a" href="/docs/">
-          API reference
-        </Menu.Item>
-        <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+    <>
+      <Menu position="top-start">
+        <Menu.Target>
+          <Button variant="subtle" color="gray" leftSection={<CircleUser size={14} aria-hidden />} justify="flex-start">
+            {me.displayName || me.email}
+          </Button>
+        </Menu.Target>
+        <Menu.Dropdown>
+          <Menu.Label>{me.email}</Menu.Label>
+          <Menu.Item component={Link} to="/me">
+            Sessions and preferences
+          </Menu.Item>
+          <Menu.Item component="a" href="/docs/">
+            API reference
+          </Menu.Item>
+          <Menu.Item onClick={() => setAboutOpen(true)}>About Corral</Menu.Item>
+          <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      <Modal
+        opened={isAboutOpen}
+        onClose={() => setAboutOpen(false)}
+        title="Corral"
+        closeButtonProps={{ 'aria-label': 'Close' }}
+      >
+        <p>Version {settings.version}. Licence: Apache-2.0.</p>
+      </Modal>
+    </>
   );
 }
 

@@ -150,6 +150,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       publicUrl: null,
       trustProxy: false,
       consoleOrigins: [],
+      securityContact: undefined,
       requestsInFlightMax: 1_000,
       readConnections: 1_000,
       writeWaitMs: 60_000,

@@ -1,4 +1,4 @@
-import type { Health } from '@corral/service';
+import { corralVersion, type Health } from '@corral/service';
 import { Router, type RouterOptions } from 'express';
 import { page } from '../mount-routes.js';
 
@@ -7,13 +7,13 @@ export interface HealthRoutesOptions extends RouterOptions {
   readonly notReady?: (failing: readonly string[]) => Error;
 }
 
-/** `/healthz`: 200 while the process lives. `/readyz`: 200 when every check passes. */
+/** `/healthz`: 200 while the process lives, with its version. `/readyz`: 200 when every check passes. */
 export function healthRoutes(health: Health, options: HealthRoutesOptions = {}): Router {
   const { notReady, ...paths } = options;
   const router = Router(paths);
   router.all(
     '/healthz',
-    page((_req, res) => void res.set('Cache-Control', 'no-store').json({ status: 'ok' })),
+    page((_req, res) => void res.set('Cache-Control', 'no-store').json({ status: 'ok', version: corralVersion })),
   );
   router.all(
     '/readyz',

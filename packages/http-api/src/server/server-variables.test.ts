@@ -1,6 +1,6 @@
 import { ConfigError, readConfig } from '@corral/service';
 import { describe, expect, it } from '@jest/globals';
-import { tlsOptions, tlsVariables } from './server-variables.js';
+import { contactVariables, tlsOptions, tlsVariables } from './server-variables.js';
 
 const [certFile, keyFile] = ['/tls/tls.crt', '/tls/tls.key'];
 
@@ -24,5 +24,20 @@ describe('TLS variables', () => {
     ['a port alone', { TLS_PORT: '8443' }, ['TLS_CERT_FILE is missing', 'TLS_KEY_FILE is missing']],
   ])('given %s', (_given, env, expected) => {
     expect(read(env as Record<string, string>)).toEqual(expected);
+  });
+});
+
+describe('the contact for vulnerabilities', () => {
+  it.each([
+    ['mailto:security@example.org', true],
+    ['https://example.org/security', true],
+    ['security@example.org', false],
+    ['http://example.org/security', false],
+    ['mailto:security@example.org\nExpires: never', false],
+  ])('%s: %s', (contact, isAccepted) => {
+    const read = () => readConfig(contactVariables, { SECURITY_CONTACT: contact }).SECURITY_CONTACT;
+
+    if (isAccepted) expect(read()).toBe(contact);
+    else expect(read).toThrow(ConfigError);
   });
 });

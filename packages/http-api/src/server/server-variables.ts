@@ -1,4 +1,4 @@
-import { type Config, durationMs, integer, portOrFree, text } from '@corral/service';
+import { type Config, durationMs, integer, portOrFree, refuseValue, text, variable } from '@corral/service';
 import type { ServeOptions } from './serve.js';
 import type { TlsOptions } from './tls-server.js';
 
@@ -16,6 +16,21 @@ export const drainVariables = {
 
 const speaksTls = (config: Record<string, unknown>): boolean =>
   [config.TLS_CERT_FILE, config.TLS_KEY_FILE, config.TLS_PORT].some((value) => value !== undefined);
+
+const contactSpec = {
+  default: undefined,
+  desc: 'Whom to tell about a vulnerability, in `/.well-known/security.txt`. Without it, that path does not exist.',
+  example: 'mailto:security@example.org',
+};
+
+/** Whom people tell about a vulnerability. */
+export const contactVariables = {
+  SECURITY_CONTACT: variable<string | undefined>(
+    contactSpec,
+    { type: 'contact', expected: 'a URL that starts with mailto: or https://', hidden: false },
+    (input) => (/^(mailto:[^\s@]+@[^\s@]+|https:\/\/\S+)$/.test(input) ? input : refuseValue('is no contact')),
+  ),
+};
 
 /** Variables of services that terminate TLS themselves. */
 export const tlsVariables = {
