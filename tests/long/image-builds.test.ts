@@ -7,7 +7,7 @@ import { type Rehearsal, rehearseBuild } from '../support/system/image-build.js'
 
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const dockerfile = readFileSync(join(repository, 'infra/Dockerfile'), 'utf8');
-const images = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'];
+const images = ['dns-gateway', 'cluster-api', 'reconciler', 'admin', 'cli'];
 
 describe('the images, built with the commands of the Dockerfile in an empty folder', () => {
   let built: Rehearsal;
@@ -32,6 +32,12 @@ describe('the images, built with the commands of the Dockerfile in an empty fold
       expect(status).toBe(78);
     },
   );
+
+  it('contain the command of teams', () => {
+    const { version } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8')) as { version: string };
+
+    expect(run('cli', 'dist/main.js', ['--version']).stdout).toBe(`${version}\n`);
+  });
 
   it('contain the operator command with the migrations', () => {
     const { status, stdout, stderr } = run('admin', 'dist/main.js', ['--help']);

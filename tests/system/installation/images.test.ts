@@ -21,7 +21,16 @@ describe('the Dockerfile', () => {
     const runtime = dockerfile.slice(dockerfile.indexOf('AS runtime'), dockerfile.indexOf('AS dns-gateway'));
 
     expect(runtime).toMatch(/^USER [1-9]\d*$/m);
+    expect(dockerfile.slice(dockerfile.indexOf('AS cli'))).toMatch(/^USER [1-9]\d*$/m);
     expect(images.every((image) => dockerfile.includes(`FROM runtime AS ${image}`))).toBe(true);
+  });
+
+  it('labels every image with licence, version, commit and source', () => {
+    const stages = dockerfile.split(/^(?=FROM )/m).filter((stage) => / AS (?:runtime|cli)$/m.test(stage));
+
+    expect(stages).toHaveLength(2);
+    for (const label of ['licenses=Apache-2.0', 'version=$VERSION', 'revision=$COMMIT', 'source=$SOURCE'])
+      for (const stage of stages) expect(stage).toContain(`org.opencontainers.image.${label}`);
   });
 
   it('pins its base image, with the Node.js that everything runs on, and compose pins Postgres and Redis, by digest', () => {
@@ -41,7 +50,9 @@ describe('the Dockerfile', () => {
 
   it('copies the manifest of every package before it installs', () => {
     const listed = spawnSync('git', ['ls-files', '*package.json'], { cwd: repository, encoding: 'utf8' }).stdout;
-    const manifests = listed.split('\n').filter((path) => path !== '' && !path.startsWith('tests/clients'));
+    const manifests = listed
+      .split('\n')
+      .filter((path) => path !== '' && !/^(tests\/clients|tools\/docs-site)\//.test(path));
 
     const missing = manifests.filter((path) => path !== 'package.json' && !dockerfile.includes(`COPY ${path} `));
 

@@ -1,0 +1,2 @@
+#!/bin/sh
+exec node /app/dist/main.js "$@"
