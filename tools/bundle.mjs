@@ -4,6 +4,8 @@
  * this repository are bundled from their sources, so that they need not be built first. What is bundled is a development
  * dependency of the app, so that its image has no copy.
  *
+ * `--single`: everything in one file, in `single/`, for an executable that needs no Node.js.
+ *
  * `--local main …`: programs that are never shipped, by their paths in `src`. They are written to `programs/`, because `dist/`
  * is what `tsc` makes of their package.
  */
@@ -34,13 +36,14 @@ const ASK_FOR_NODE_24 = `if (parseInt(process.versions.node) < 24) {
 
 const { values, positionals: programs } = parseArgs({
   allowPositionals: true,
-  options: { local: { type: 'boolean', default: false } },
+  options: { local: { type: 'boolean', default: false }, single: { type: 'boolean', default: false } },
 });
 const isShipped = !values.local;
-const outdir = isShipped ? 'dist' : 'programs';
+const isSingle = values.single;
+const outdir = isSingle ? 'single' : isShipped ? 'dist' : 'programs';
 const app = JSON.parse(await readFile('package.json', 'utf8'));
 const { dependencies = {} } = app;
-const external = UNBUNDLED.filter((name) => name in dependencies);
+const external = UNBUNDLED.filter((name) => name in dependencies && !isSingle);
 
 await rm(join(outdir, 'chunks'), { recursive: true, force: true });
 const { metafile } = await build({
@@ -55,8 +58,8 @@ const { metafile } = await build({
   format: 'esm',
   alias: ALIASES,
   // What is imported when it is needed stays apart until then.
-  splitting: true,
-  sourcemap: 'linked',
+  splitting: !isSingle,
+  sourcemap: isSingle ? false : 'linked',
   minifyWhitespace: true,
   lineLimit: 200,
   define: { 'process.env.CORRAL_VERSION': JSON.stringify(app.version) },

@@ -41,6 +41,7 @@ const commands = {
   'test:database': { program: 'tools/dist/test/database.js', build: ['build', '--filter=@corral/tools'] },
   conformance: { program: 'tools/dist/conformance/main.js', build: EVERYTHING },
   bench: { program: 'tools/dist/bench/main.js', build: EVERYTHING },
+  release: { program: 'tools/dist/release/main.js', build: ['build', '--filter=@corral/tools'] },
   screenshots: { program: 'tools/dist/screenshots/main.js', build: EVERYTHING },
   admin: { program: 'apps/admin/dist/main.js', build: bundlesOf('admin') },
   corral: { program: 'apps/cli/dist/main.js', build: bundlesOf('cli') },

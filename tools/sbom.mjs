@@ -4,6 +4,7 @@
  */
 import { existsSync } from 'node:fs';
 import { readdir, readFile, realpath, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Contrib, Enums, Models, Serialize, Spec } from '@cyclonedx/cyclonedx-library';
 import satisfies from 'spdx-satisfies';
@@ -93,21 +94,34 @@ function isAllowed(license) {
   }
 }
 
-function sbomOf({ name, version }, packages) {
+function sbomOf({ name, version, license }, packages) {
   const licenses = new Contrib.License.Factories.LicenseFactory(() => undefined);
   const references = new Contrib.FromNodePackageJson.Factories.ExternalReferenceFactory();
   const builder = new Contrib.FromNodePackageJson.Builders.ComponentBuilder(references, licenses);
   const component = new Models.Component(Enums.ComponentType.Application, name, { version, bomRef: name });
-  const bom = new Models.Bom({ metadata: new Models.Metadata({ component }) });
+  component.licenses.add(licenses.makeFromString(license));
+  const supplier = new Models.OrganizationalEntity({ name: 'The Corral authors' });
+  const metadata = new Models.Metadata({ component, supplier, tools: toolsOf() });
+  // The same commit makes the same file: a release states the time of its commit, and other builds none.
+  const { SOURCE_DATE_EPOCH: epoch } = process.env;
+  if (epoch) metadata.timestamp = new Date(Number(epoch) * 1_000);
+  const bom = new Models.Bom({ metadata });
   for (const each of packages) {
     const made = builder.makeComponent(each);
     made.purl = `pkg:npm/${each.name.replace('@', '%40')}@${each.version}`;
     made.bomRef.value = keyOf(each);
+    component.dependencies.add(made.bomRef);
     bom.components.add(made);
   }
   const serializer = new Serialize.JsonSerializer(new Serialize.JSON.Normalize.Factory(Spec.Spec1dot6));
-  // The same input makes the same file, so that a build can be repeated.
   return `${serializer.serialize(bom, { sortLists: true, space: 2 })}\n`;
+}
+
+function toolsOf() {
+  const name = '@cyclonedx/cyclonedx-library';
+  const { version } = createRequire(import.meta.url)(`${name}/package.json`);
+  const tool = new Models.Component(Enums.ComponentType.Library, name, { version });
+  return new Models.Tools({ components: new Models.ComponentRepository([tool]) });
 }
 
 const noticeOf = ({ name, version, license, texts }) =>

@@ -39,6 +39,7 @@ describe('the arguments of a long test', () => {
     [['runbooks'], ['tests', 'long/lost-parts'], { CORRAL_TEST_LONG: '1' }, 1],
     [['restore'], ['tests', 'long/restore'], { CORRAL_TEST_LONG: '1' }, 1],
     [['dashboards'], ['tests', 'long/dashboards'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['release'], ['tests', 'long/release.test'], { CORRAL_TEST_LONG: '1' }, 1],
     [['releases'], ['tests', 'long/two-releases'], { CORRAL_TEST_LONG: '1' }, 1],
     [['terraform'], ['tests', 'long/terraform'], { CORRAL_TEST_LONG: '1' }, 1],
     [['stalls', '--times', '2'], ['tests', 'long/hostile-bodies'], { CORRAL_TEST_LONG: '1' }, 2],

@@ -28,6 +28,7 @@ const TIMES = {
   node: 1,
   helm: 1,
   dashboards: 1,
+  release: 1,
   releases: 1,
   restore: 1,
   runbooks: 1,
@@ -80,6 +81,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs the tests of the Helm chart, and builds Helm first if this machine has none. That takes minutes, once per machine.
   dashboards [--times ${TIMES.dashboards}]
           lets Prometheus scrape a system that works, and checks that the panels show something. It needs Prometheus, and takes 1 minute.
+  release [--times ${TIMES.release}]
+          makes the files of a release twice, compares them, and installs each into an empty folder. It takes 5 minutes.
   releases [--times ${TIMES.releases}]
           builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
   restore [--times ${TIMES.restore}]
@@ -145,6 +148,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     case 'node':
     case 'helm':
     case 'dashboards':
+    case 'release':
     case 'releases':
     case 'restore':
     case 'runbooks':
@@ -159,6 +163,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         node: 'long/oldest-node',
         helm: 'system/installation/helm',
         dashboards: 'long/dashboards',
+        release: 'long/release.test',
         releases: 'long/two-releases',
         restore: 'long/restore',
         runbooks: 'long/lost-parts',

@@ -1,4 +1,5 @@
 import { basename, resolve } from 'node:path';
+import { isSea } from 'node:sea';
 import { stringify } from 'yaml';
 import type { Cli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
@@ -65,4 +66,4 @@ async function pluginArgs(
 export const commandOf = (script: string, args: readonly string[]) =>
   basename(script) === 'corral'
     ? { command: 'corral', args: [...args] }
-    : { command: process.execPath, args: [resolve(script), ...args] };
+    : { command: process.execPath, args: isSea() ? [...args] : [resolve(script), ...args] };

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { getAsset, isSea } from 'node:sea';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
@@ -43,11 +44,19 @@ async function instantiate(): Promise<void> {
       },
     },
   });
-  const glue = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
-  const program = await readFile(join(dirname(glue), 'schema_engine_bg.wasm'));
-  const { instance } = await WebAssembly.instantiate(program, { './schema_engine_bg.js': importsOf(bindings) });
+  const { instance } = await WebAssembly.instantiate(await readProgram(), {
+    './schema_engine_bg.js': importsOf(bindings),
+  });
   (bindings as unknown as EngineGlue).__wbg_set_wasm(instance.exports);
   (instance.exports as EngineStart).__wbindgen_start();
+}
+
+/** From its package or, in a program that is a single file, from that. */
+async function readProgram(): Promise<Uint8Array> {
+  const name = 'schema_engine_bg.wasm';
+  if (isSea()) return new Uint8Array(getAsset(name));
+  const glue = createRequire(import.meta.url).resolve('@prisma/schema-engine-wasm/schema_engine_bg');
+  return readFile(join(dirname(glue), name));
 }
 
 /** The engine never clears the timer of its lock timeout, which would keep the process alive for ten more seconds. */
