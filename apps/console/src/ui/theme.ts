@@ -8,6 +8,7 @@ import {
   Modal,
   type VariantColorsResolver,
 } from '@mantine/core';
+import { type ComponentProps, createElement, type MouseEvent } from 'react';
 
 /** The chosen colour scheme, which `public/theme.js` reads before the first paint. */
 export const colorSchemeManager = localStorageColorSchemeManager({ key: 'corral.theme' });
@@ -39,6 +40,23 @@ const variantColorResolver: VariantColorsResolver = ({ variant, color }) => {
   };
 };
 
+/**
+ * A button that waits for an answer keeps the focus: it is busy rather than disabled, and a press of it does nothing.
+ *
+ * @param props as Mantine passes them to the element
+ */
+function buttonRoot({ disabled, ...props }: ComponentProps<'button'> & { readonly 'data-loading'?: boolean }) {
+  if ('href' in props) return createElement('a', props as ComponentProps<'a'>);
+  const isBusy = props['data-loading'] === true;
+  const wait = (event: MouseEvent) => event.preventDefault();
+  return createElement('button', {
+    ...props,
+    type: props.type ?? 'button',
+    disabled: disabled === true && !isBusy,
+    ...(isBusy ? { 'aria-busy': true, onClick: wait } : {}),
+  });
+}
+
 const shades = (list: string): MantineColorsTuple => list.split(' ') as unknown as MantineColorsTuple;
 
 export const theme: MantineThemeOverride = createTheme({
@@ -60,7 +78,10 @@ export const theme: MantineThemeOverride = createTheme({
   cursorType: 'pointer',
   variantColorResolver,
   components: {
-    Button: Button.extend({ defaultProps: { size: 'xs', variant: 'default' } }),
+    // `renderRoot` is a property of all elements of Mantine, which its types leave out here.
+    Button: Button.extend({
+      defaultProps: { size: 'xs', variant: 'default', ...({ renderRoot: buttonRoot } as object) },
+    }),
     Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false, shadow: 'md' } }),
     Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, centered: true } }),
     TextInput: { defaultProps: { size: 'xs' } },
