@@ -38,7 +38,7 @@ export interface EventConfig {
 }
 
 export const eventDefaults: EventConfig = {
-  heartbeatMs: 15_000,
+  heartbeatMs: 4_000,
   retryMs: 1_000,
   limits: {
     perPerson: clusterLimits.eventStreamsPerPerson,

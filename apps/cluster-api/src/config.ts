@@ -143,7 +143,9 @@ export const clusterApiConfig = {
     default: eventDefaults.heartbeatMs,
     min: 100,
     max: 60_000,
-    desc: 'Interval at which an open event stream sends a heartbeat and checks that its session is still valid.',
+    desc:
+      'Interval at which an open event stream sends a heartbeat; after each fourth one it checks that its session is still valid. ' +
+      'The console takes a stream that is silent for 9 s as lost.',
   }),
   EVENT_STREAMS_PER_PERSON: integer({
     default: eventDefaults.limits.perPerson,

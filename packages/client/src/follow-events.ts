@@ -24,9 +24,10 @@ export interface FollowOptions {
   /** Continue after the event with this id. Default: from now on. */
   readonly after?: string | null;
   readonly signal?: AbortSignal;
+  /** A connection that is silent for so long is lost. Default: 40,000. The server sends a heartbeat every 4 s. */
+  readonly silenceMs?: number;
 }
 
-/** The server sends a heartbeat every 15 s. */
 const SILENCE_MS = 40_000;
 const EVENT_CHARACTERS = 4 * 1_048_576;
 const RETRY_MS_MIN = 1_000;
@@ -42,7 +43,7 @@ const REMEMBERED = 500;
 export async function* followEvents(
   transport: Transport,
   team: string,
-  { after = null, signal }: FollowOptions = {},
+  { after = null, signal, silenceMs = SILENCE_MS }: FollowOptions = {},
 ): AsyncGenerator<StreamMessage> {
   const seen = new Set<string>();
   let last = after;
@@ -54,7 +55,7 @@ export async function* followEvents(
   while (!signal?.aborted) {
     let lost: CorralError | null = null;
     try {
-      for await (const message of connection(transport, team, last, signal, heard)) {
+      for await (const message of connection(transport, team, { after: last, signal, silenceMs }, heard)) {
         if (message.type === 'reload') last = message.id;
         if (message.type === 'event') {
           last = message.event.id;
@@ -83,17 +84,16 @@ export async function* followEvents(
 async function* connection(
   transport: Transport,
   team: string,
-  last: string | null,
-  signal: AbortSignal | undefined,
+  { after, signal, silenceMs }: { after: string | null; signal: AbortSignal | undefined; silenceMs: number },
   heard: () => void,
 ): AsyncGenerator<StreamMessage> {
   const request = outgoingOf(clusterOperations, 'streamTeamEvents', { team }, { accept: 'text/event-stream', signal });
-  const headers = { ...request.headers, ...(last === null ? {} : { 'Last-Event-ID': last }) };
+  const headers = { ...request.headers, ...(after === null ? {} : { 'Last-Event-ID': after }) };
   const { response, limit } = await transport.open({ ...request, headers });
   try {
     heard();
     yield { type: 'live' };
-    for await (const event of serverEventsOf(heartbeats(response, limit, heard), EVENT_CHARACTERS)) {
+    for await (const event of serverEventsOf(heartbeats(response, limit, silenceMs, heard), EVENT_CHARACTERS)) {
       // After `end` the answer to the next connection shows whether the session or the membership has ended.
       if (event.event !== 'end') yield messageOf(event);
     }
@@ -105,11 +105,16 @@ async function* connection(
 }
 
 /** A connection that is silent for too long died on the way. */
-async function* heartbeats({ body }: Response, limit: TimeLimit, heard: () => void): AsyncGenerator<Uint8Array> {
-  limit.restart(SILENCE_MS);
+async function* heartbeats(
+  { body }: Response,
+  limit: TimeLimit,
+  silenceMs: number,
+  heard: () => void,
+): AsyncGenerator<Uint8Array> {
+  limit.restart(silenceMs);
   for await (const chunk of chunksOf(body)) {
     heard();
-    limit.restart(SILENCE_MS);
+    limit.restart(silenceMs);
     yield chunk;
   }
 }

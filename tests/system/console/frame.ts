@@ -26,6 +26,26 @@ export function testFrame(started: () => RunningConsole): void {
   });
   const url = (path: string) => `${running.dev.baseUrl}${path}`;
 
+  it('loads what a page shows once', async () => {
+    const page = await running.open('/teams/acme/clusters');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/api/v1/') && !request.url().endsWith('/events/')) asked.push(request.url());
+    });
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
+    const { region, kubernetesVersion } = running.dev.defaults;
+    const spec = { connectionRef: 'main', region, kubernetesVersion, nodePools: [] };
+    await running.api('PUT', '/api/v1/teams/acme/clusters/draft/', { spec });
+    // The stream tells of it, so its first event has arrived.
+    await page.getByRole('row', { name: /^draft/ }).waitFor();
+    await running.api('DELETE', '/api/v1/teams/acme/clusters/draft/');
+    expect(asked.filter((each) => each.includes('/clusters/'))).toHaveLength(1);
+    expect(asked.filter((each, index) => asked.indexOf(each) !== index)).toEqual([]);
+    await closePage(page);
+  });
+
   it('leads from the root of the service to the home of the last team', async () => {
     const page = await running.open('/');
     await page.goto(url('/'));

@@ -160,6 +160,8 @@ interface Reader extends Follower {
 
 /** Interval in ms. Limits the delay of record set events, which are written without notification. */
 const POLL_MS = 1_000;
+/** Heartbeats are many, so that silence is noticed soon. What reads the database is done less often. */
+const HEARTBEATS_PER_CHECK = 4;
 /** Concurrent look-ups of sessions per check. */
 const LOOK_UPS_AT_ONCE = 4;
 
@@ -188,9 +190,12 @@ export function eventStreams(options: StreamsOptions) {
     await Promise.all([...bySecret].map(([secret, of]) => lookUps(() => checkSession(secret, of))));
   };
   const checkAll = onceAtATime(() => check([...readers]));
+  let heartbeats = 0;
   const onHeartbeat = (): void => {
-    for (const { feed } of feeds.values()) feed.wake(); // moves the position of quiet streams
     for (const { stream } of readers) stream.heartbeat();
+    heartbeats += 1;
+    if (heartbeats % HEARTBEATS_PER_CHECK !== 0) return;
+    for (const { feed } of feeds.values()) feed.wake(); // moves the position of quiet streams
     void checkAll();
   };
   const onPoll = onceAtATime(async () => {

@@ -26,6 +26,9 @@ export interface LiveUpdatesOptions {
   readonly onMessage: (message: LiveMessage) => void;
 }
 
+/** Two heartbeats did not come. */
+const SILENCE_MS = 9_000;
+
 type Shared = LiveMessage | { readonly type: 'hello' };
 
 /**
@@ -85,7 +88,7 @@ async function follow(
 ): Promise<void> {
   let since = Date.now();
   try {
-    for await (const message of corral.followEvents(team, { after, signal })) {
+    for await (const message of corral.followEvents(team, { after, signal, silenceMs: SILENCE_MS })) {
       if (message.type !== 'down') since = Date.now();
       onMessage(message.type === 'down' ? { type: 'down', ended: null, since: message.since } : message);
     }

@@ -10,7 +10,7 @@ import { noteSessionStart, onSessionElsewhere, tellOtherTabs, useSessionEnded } 
 import { settings } from '../settings.js';
 import { clockOf } from '../ui/relative-time.js';
 import { clearDrafts } from '../ui/use-draft.js';
-import { LiveUpdatesProvider, useLiveState } from './live-updates-provider.js';
+import { LiveUpdatesProvider, OnceBegun, useLiveState } from './live-updates-provider.js';
 import { Navigation } from './navigation.js';
 import styles from './shell.module.css';
 import { ShortcutHelp, useShortcuts } from './shortcuts.js';
@@ -52,7 +52,9 @@ export function Shell({ team }: { readonly team: string }) {
             <LiveSign />
           </div>
           <main id="content" tabIndex={-1}>
-            <Outlet />
+            <OnceBegun>
+              <Outlet />
+            </OnceBegun>
           </main>
         </div>
       </div>

@@ -3,9 +3,11 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { devSignIn, listDevPeople } from '../api/dev-sign-in.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
+import { meQuery } from '../api/queries.js';
 import { noteSessionStart } from '../api/session-end.js';
 import { settings } from '../settings.js';
 import { Failed } from '../ui/states.js';
+import { clearDrafts } from '../ui/use-draft.js';
 
 /** The API takes paths of at most this length. */
 const RETURN_PATH_CHARACTERS = 500;
@@ -52,6 +54,13 @@ function DevSignIn({ onSignedIn }: Pick<SignInFormProps, 'onSignedIn'>) {
     mutationFn: devSignIn,
     onSuccess: async (me) => {
       forgetDnsSessions();
+      const before = cache.getQueryData(meQuery().queryKey);
+      if (before !== undefined && before.id !== me.id) {
+        // The page below, and what was typed into it, are those of another person.
+        clearDrafts();
+        window.location.replace('/console/');
+        return;
+      }
       cache.setQueryData(['me'], me);
       noteSessionStart();
       onSignedIn();
