@@ -39,6 +39,8 @@ export interface PlotProps {
 }
 
 const HEIGHT = 176;
+/** A limit is drawn from half of it on: below, its line would press all values to the ground. */
+const NEAR_LIMIT = 2;
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 const exact = new Intl.NumberFormat('en', { maximumFractionDigits: 2 });
 
@@ -50,52 +52,71 @@ const colourOf = ({ colour }: Pick<Series, 'colour'>): string => `var(--c-plot-$
  */
 export function Plot({ title, summary, unit = '', step, rows, series, limit = null }: PlotProps) {
   const ticks = ticksOf(rows, step);
+  const values = rows.flatMap((row) =>
+    series.flatMap(({ key, shape }) => (shape === 'limit' ? [] : ([row[key] ?? 0].flat() as number[]))),
+  );
+  const most = Math.max(0, ...values);
   return (
     <figure className={styles.plot}>
       <figcaption>
         <h2>{title}</h2>
         <p className="muted numeric">{summary}</p>
       </figcaption>
-      <div aria-hidden>
-        <ul className={styles.legend}>
-          {series.map((each) => (
-            <li key={each.key}>
-              <Swatch {...each} />
-              {each.label}
-            </li>
-          ))}
-        </ul>
-        <ResponsiveContainer width="100%" height={HEIGHT}>
-          <ComposedChart data={[...rows]} accessibilityLayer={false} margin={{ top: 8, right: 8, bottom: 0, left: 0 }}>
-            <CartesianGrid vertical={false} stroke="var(--c-line)" />
-            <XAxis
-              dataKey="at"
-              tickFormatter={(at: number) => tickOf(at, step, rows.length)}
-              {...(ticks === undefined ? {} : { ticks })}
-              minTickGap={16}
-              stroke="var(--c-control)"
-              tick={{ fill: 'var(--c-muted)', fontSize: 12 }}
-            />
-            <YAxis
-              width={44}
-              allowDecimals={series.some(({ shape }) => shape === 'band')}
-              domain={[0, 'auto']}
-              tickFormatter={(value: number) => compact.format(value)}
-              stroke="var(--c-control)"
-              tick={{ fill: 'var(--c-muted)', fontSize: 12 }}
-            />
-            {limit !== null && (
-              <ReferenceLine y={limit} ifOverflow="hidden" stroke="var(--c-bad)" strokeDasharray="4 4" />
-            )}
-            <Tooltip
-              content={(shown: TooltipContentProps) => <Values shown={shown} series={series} step={step} unit={unit} />}
-              cursor={{ fill: 'var(--c-selected)', stroke: 'var(--c-control)' }}
-              isAnimationActive={false}
-            />
-            {series.map((each) => shapeOf(each, rows))}
-          </ComposedChart>
-        </ResponsiveContainer>
-      </div>
+      {most === 0 ? (
+        <p className="muted">Nothing in this time.</p>
+      ) : (
+        <div aria-hidden>
+          <ul className={styles.legend}>
+            {series.map((each) => (
+              <li key={each.key}>
+                <Swatch {...each} />
+                {each.label}
+              </li>
+            ))}
+          </ul>
+          <ResponsiveContainer width="100%" height={HEIGHT}>
+            <ComposedChart
+              data={[...rows]}
+              accessibilityLayer={false}
+              margin={{ top: 8, right: 8, bottom: 0, left: 0 }}
+            >
+              <CartesianGrid vertical={false} stroke="var(--c-line)" />
+              <XAxis
+                dataKey="at"
+                tickFormatter={(at: number) => tickOf(at, step, rows.length)}
+                {...(ticks === undefined ? {} : { ticks })}
+                minTickGap={ticks === undefined ? 16 : 2}
+                stroke="var(--c-control)"
+                tick={{ fill: 'var(--c-muted)', fontSize: 12 }}
+              />
+              <YAxis
+                width={44}
+                allowDecimals={series.some(({ shape }) => shape === 'band')}
+                domain={[0, 'auto']}
+                tickFormatter={(value: number) => compact.format(value)}
+                stroke="var(--c-control)"
+                tick={{ fill: 'var(--c-muted)', fontSize: 12 }}
+              />
+              {limit !== null && (
+                <ReferenceLine
+                  y={limit}
+                  ifOverflow={most * NEAR_LIMIT < limit ? 'hidden' : 'extendDomain'}
+                  stroke="var(--c-bad)"
+                  strokeDasharray="4 4"
+                />
+              )}
+              <Tooltip
+                content={(shown: TooltipContentProps) => (
+                  <Values shown={shown} series={series} step={step} unit={unit} />
+                )}
+                cursor={{ fill: 'var(--c-selected)', stroke: 'var(--c-control)' }}
+                isAnimationActive={false}
+              />
+              {series.map((each) => shapeOf(each, rows))}
+            </ComposedChart>
+          </ResponsiveContainer>
+        </div>
+      )}
     </figure>
   );
 }

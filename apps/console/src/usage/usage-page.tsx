@@ -58,7 +58,7 @@ function Usage({ step, points, ...limits }: UsageProps) {
   return (
     <>
       <p className="muted">
-        By {step}, in UTC. The last {step} is not complete. Times in which nothing was recorded are gaps.
+        By {step}, in UTC. The last {step} is not complete.
       </p>
       <Plots step={step} points={points} {...limits} />
       <UsageTable step={step} points={points} />
@@ -78,7 +78,7 @@ function Plots({ step, points, callsPerHour, requestsPerMinute }: UsageProps) {
         title="Requests to the DNS API"
         summary={[
           totalText(rows, 'requests', 'request', step),
-          ...(requestsPerMinute === null ? [] : [`the team has ${textOf(requestsPerMinute)} per minute`]),
+          ...(requestsPerMinute === null ? [] : [`limit ${textOf(requestsPerMinute * MINUTES * hours)} per ${step}`]),
         ].join('; ')}
         limit={requestsPerMinute === null ? null : requestsPerMinute * MINUTES * hours}
         series={[{ key: 'requests', label: 'Requests', colour: 1, shape: 'bar' }]}
@@ -89,7 +89,7 @@ function Plots({ step, points, callsPerHour, requestsPerMinute }: UsageProps) {
         summary={[
           totalText(rows, 'writes', 'write', step),
           plural(summaryOf(rows, 'refusedWrites')?.total ?? 0, 'refused write'),
-          ...(callsPerHour === null ? [] : [`all teams share ${textOf(callsPerHour)} calls per hour`]),
+          ...(callsPerHour === null ? [] : [`all teams share ${textOf(callsPerHour * hours)} calls per ${step}`]),
         ].join('; ')}
         limit={callsPerHour === null ? null : callsPerHour * hours}
         series={[
