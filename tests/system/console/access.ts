@@ -138,12 +138,12 @@ export function testAccess(started: () => RunningConsole): void {
     const page = await running.open('/teams/acme/connections');
     await page.getByRole('link', { name: 'main' }).waitFor();
     await page.keyboard.press('n');
-    await page.getByRole('textbox', { name: 'Ref' }).fill('main');
+    await page.getByRole('textbox', { name: 'ID' }).fill('main');
     await page.getByLabel('API token of the project').fill('a-token-of-no-project');
     await page.keyboard.press('Enter');
     await page.getByText('main exists.').waitFor();
     expect(await page.getByLabel('API token of the project').inputValue()).toBe('a-token-of-no-project');
-    await page.getByRole('textbox', { name: 'Ref' }).fill('second');
+    await page.getByRole('textbox', { name: 'ID' }).fill('second');
     await page.keyboard.press('Enter');
 
     await page.getByRole('heading', { level: 1, name: 'second' }).waitFor();

@@ -79,7 +79,11 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
         />
       }
     >
-      <Radio.Group label="What it is" value={draft.kind} onChange={(kind) => set({ kind: kind as ServerKind })}>
+      <Radio.Group
+        label="Where is the machine?"
+        value={draft.kind}
+        onChange={(kind) => set({ kind: kind as ServerKind })}
+      >
         <Stack gap="xs" mt={4}>
           {serverKinds.map((kind) => (
             <Radio key={kind} value={kind} label={kindLabels[kind]} size="xs" />
@@ -95,7 +99,7 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
         <Group align={isAbsent ? 'center' : 'flex-end'}>
           <TextInput
             label={isMachine ? 'Number' : 'Number at the provider'}
-            description={isMachine ? 'Any number that no other adopted server of the team has.' : undefined}
+            description={isMachine ? 'Yours to choose. No other adopted server of the team may have it.' : undefined}
             error={isAbsent && `The project of ${connectionRef} has no such server.`}
             inputMode="numeric"
             value={draft.number}
@@ -135,8 +139,7 @@ function MachineFields({
         onChange={(event) => onChange({ serverType: event.currentTarget.value })}
       />
       <TextInput
-        label="Location"
-        description="For people."
+        label="Location (a note for your team)"
         placeholder="fsn1-dc14"
         maxLength={clusterLimits.serverWordCharacters}
         value={draft.location}

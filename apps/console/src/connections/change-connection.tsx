@@ -63,7 +63,7 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
           <Group align="flex-start" grow preventGrowOverflow={false}>
             <TextInput
               autoFocus
-              label="Display name"
+              label="Name"
               value={name}
               onChange={(event) => setName(event.currentTarget.value)}
               error={said['/spec/name']}

@@ -79,11 +79,11 @@ function ConnectionFacts({ connection: { metadata, spec, status } }: { readonly 
   return (
     <Facts
       facts={[
-        { label: 'Ref', value: <Copyable text={metadata.ref} /> },
+        { label: 'ID', value: <Copyable text={metadata.ref} /> },
         { label: 'Provider', value: spec.provider },
         { label: 'Token accepted', value: verifiedAt === null ? 'never' : <Time at={verifiedAt} /> },
-        { label: 'Project', value: projectText(project) },
-        { label: 'Currency of prices', value: project?.currency ?? 'not known' },
+        { label: 'Token', value: projectText(project) },
+        { label: 'Billed in', value: project?.currency ?? 'not known' },
         { label: 'Changed', value: <Time at={metadata.updatedAt} /> },
       ]}
     />
@@ -92,8 +92,8 @@ function ConnectionFacts({ connection: { metadata, spec, status } }: { readonly 
 
 function projectText(project: Connection['status']['project']): string {
   if (project === null) return 'not known';
-  if (!project.reachable) return 'not reachable';
-  return project.readOnly === true ? 'can only be read' : 'can be read and written';
+  if (!project.reachable) return 'no access to the project';
+  return project.readOnly === true ? 'read only' : 'read and write';
 }
 
 interface PartProps {

@@ -55,7 +55,7 @@ export function ConnectionsPage() {
 const columnsOf = (team: string, clusters: readonly Cluster[] | undefined): readonly Column<Connection>[] => [
   {
     id: 'ref',
-    label: 'Ref',
+    label: 'ID',
     isLong: true,
     sortBy: ({ metadata }) => metadata.ref,
     cell: ({ metadata: { ref } }) => (

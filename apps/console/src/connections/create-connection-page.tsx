@@ -75,8 +75,8 @@ function ConnectForm({ team }: { readonly team: string }) {
     >
       <Stack gap="md" maw="36rem">
         <TextInput
-          label="Ref"
-          description="Clusters name the connection by it, permanently. Lower-case letters, digits and hyphens; empty: a generated one."
+          label="ID"
+          description="Used in the specifications of clusters, and cannot change. Leave it empty to generate one."
           value={draft.ref}
           onChange={(event) => setDraft({ ...draft, ref: event.currentTarget.value })}
           error={isTaken ? `${draft.ref} exists. Choose another ref, or replace the token there.` : said['']}
@@ -87,8 +87,7 @@ function ConnectForm({ team }: { readonly team: string }) {
           spellCheck={false}
         />
         <TextInput
-          label="Display name"
-          description="Empty: the ref."
+          label="Name (optional)"
           value={draft.name}
           onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
           error={said['/spec/name']}

@@ -129,7 +129,7 @@ function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly 
         claimedBy === null ? (
           <span className="faint">no node pool</span>
         ) : (
-          <Link to="/teams/$team/clusters/$name/$tab" params={{ team, name: claimedBy.cluster, tab: 'pools' }}>
+          <Link to="/teams/$team/clusters/$name" params={{ team, name: claimedBy.cluster }}>
             {claimedBy.cluster}, {claimedBy.nodePool}
           </Link>
         ),

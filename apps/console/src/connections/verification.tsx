@@ -39,9 +39,7 @@ export function Verification({ team, connection: { metadata }, isAdmin }: Verifi
         )
       }
     >
-      <p className="muted">
-        The token is verified when it is set, once a day, and when the provider refuses it to the garden.
-      </p>
+      <p className="muted">Checked when it is set, once a day, and whenever the provider refuses it.</p>
       <div aria-live="polite">{last !== undefined && <VerificationLine operation={last} />}</div>
       {verify.error !== null && <Failed error={verify.error} what="The verification did not start." />}
     </Section>

@@ -104,7 +104,7 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     expect((await put({ name: 'Ours', token: 'a-token-of-no-project' })).status).toBe(201);
     const page = await running.open('/teams/acme/connections/shared');
     await page.getByRole('button', { name: 'Replace token or name' }).press('Enter');
-    await page.getByLabel('Display name').fill('Mine');
+    await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
     expect((await put({ name: 'Theirs', providerConfig: {} })).status).toBe(200);
     await page.getByRole('heading', { level: 1, name: 'Theirs' }).waitFor();
     await page.keyboard.press('Enter');
