@@ -152,6 +152,7 @@ const clusters = createRoute({
 const createCluster = createRoute({
   getParentRoute: () => team,
   path: '/clusters/+',
+  validateSearch: textSearch('like'),
   component: lazyRouteComponent(() => import('./cluster-form/create-cluster-page.js'), 'CreateClusterPage'),
 });
 
@@ -170,7 +171,9 @@ const cluster = createRoute({
 const clusterTab = createRoute({
   getParentRoute: () => team,
   path: '/clusters/$name/$tab',
-  component: lazyRouteComponent(() => import('./clusters/cluster-page.js'), 'ClusterPage'),
+  beforeLoad: ({ params: { team: slug, name } }) => {
+    throw redirect({ to: '/teams/$team/clusters/$name', params: { team: slug, name }, replace: true });
+  },
 });
 
 const operation = createRoute({

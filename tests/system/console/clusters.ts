@@ -1,6 +1,12 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { clustersBeside, headingOf, nameFieldOf, planned, planOf } from '../../support/console/clusters-beside.js';
-import { closePage, type DevTeam, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+import {
+  closePage,
+  type DevTeam,
+  expectAccessible,
+  type RunningConsole,
+  waitForFocus,
+} from '../../support/console/start-console.js';
 
 /** Clusters: made by keyboard, used, retried and deleted. */
 export function testClusters(started: () => RunningConsole): void {
@@ -25,7 +31,9 @@ export function testClusters(started: () => RunningConsole): void {
     await nameFieldOf(page).waitFor();
     await page.keyboard.type('web');
     await planOf(page).getByText('Its control plane and its nodes are created.').waitFor();
-    await planOf(page).getByText('(default)').first().waitFor();
+    await planOf(page)
+      .getByText(/^\d+ fields$/)
+      .waitFor();
     await planned(page);
     await page.keyboard.press('Control+Enter');
 
@@ -35,71 +43,115 @@ export function testClusters(started: () => RunningConsole): void {
     await closePage(page);
   });
 
-  it('issues a kubeconfig that stays in memory, and says to whom one was issued', async () => {
+  it('connects by a command, or by a kubeconfig whose key is copied and not shown', async () => {
     await declareReady('reached');
     const page = await running.open('/teams/acme/clusters/reached/access');
-    await page.getByText('No kubeconfig was issued yet.').waitFor();
-    await page.getByLabel('Lifetime (minutes)').fill('30');
-    await page.getByRole('button', { name: 'Issue kubeconfig' }).press('Enter');
+    const connect = page.getByRole('button', { name: 'Connect' });
+    await connect.press('Enter');
+    await page.getByRole('menuitem', { name: 'Read only, 8 h' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Connect to reached: read only' });
+    await dialog.getByText('corral kubeconfig get reached --exec --merge --scope viewer').waitFor();
+    await dialog.getByText('No kubeconfig was issued yet.').waitFor();
+    const issue = dialog.getByRole('button', { name: 'Issue kubeconfig' });
+    await issue.press('Enter');
     const config = page.getByRole('region', { name: 'kubeconfig', exact: true });
     await config.getByText('kind: Config').waitFor();
+    await waitForFocus(issue);
+    expect(await config.textContent()).toContain('client-key-data: ••••');
     await page.getByRole('button', { name: 'Copy kubeconfig' }).press('Enter');
-    await expect(page.evaluate(() => navigator.clipboard.readText())).resolves.toContain('client-key-data');
+    await expect(page.evaluate(() => navigator.clipboard.readText())).resolves.toMatch(/client-key-data: \w/);
     const [download] = await Promise.all([
       page.waitForEvent('download'),
       page.getByRole('button', { name: 'Download acme-reached.kubeconfig' }).press('Enter'),
     ]);
     expect(download.suggestedFilename()).toBe('acme-reached.kubeconfig');
-    await page.getByText('kubectl config use-context acme/reached').waitFor();
-    await page.getByRole('row', { name: /admin@acme\.test/ }).waitFor();
+    await dialog.getByRole('row', { name: /admin@acme\.test.*read only/ }).waitFor();
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain(
       'client-key',
     );
     await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await waitForFocus(connect);
     await closePage(page);
   });
 
-  it('follows an operation, shows why it failed and who has to act, and retries it', async () => {
+  it('changes a pool in its place, by a plan of nodes and cost', async () => {
+    await declareReady('scaled');
+    const page = await running.open('/teams/acme/clusters/scaled');
+    const maximum = page.getByLabel('Maximum of general');
+    const before = await maximum.boundingBox();
+    await maximum.fill('5');
+    expect(await maximum.boundingBox()).toEqual(before);
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Scale general of scaled' });
+    await dialog.getByText('general: up to 3 → 5 nodes').waitFor();
+    await dialog.getByText('1–3 → 1–5 nodes.').waitFor();
+    await expectAccessible(page);
+    await planned(page);
+    await page.keyboard.press('Control+Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.locator('main :focus').waitFor();
+    expect((await clusters.read('scaled')).spec.nodePools[0]?.maximum).toBe(5);
+
+    await page.getByRole('button', { name: 'Add pool' }).press('Enter');
+    const adding = page.getByRole('dialog', { name: 'Add a pool to scaled' });
+    await adding.getByLabel('Name').fill('batch');
+    await adding.getByText('batch: new pool').waitFor();
+    await planned(page);
+    await adding.getByRole('button', { name: 'Add a pool to scaled' }).press('Enter');
+    await page.getByLabel('Maximum of batch').waitFor();
+    await page.getByText(/saved cluster: batch: new pool/).waitFor();
+    await closePage(page);
+  });
+
+  it('shows on its page why an operation failed and who has to act, and retries it', async () => {
     const effect = { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'Server limit reached.' };
     await clusters.admin('POST', '/garden/shoot-faults', [{ operations: ['Create'], times: null, effect }]);
     await clusters.declare('batch');
     const page = await running.open('/teams/acme/clusters');
     await page
       .getByRole('row', { name: /^batch/ })
-      .getByRole('link', { name: /cluster\.create/ })
+      .getByRole('link', { name: /Creating/ })
       .press('Enter');
-    await headingOf(page, 'cluster.create of batch').waitFor();
-    await page.getByText('failed', { exact: true }).waitFor();
-    await page.getByText('Your team has to act.').waitFor();
+    await headingOf(page, 'Creating batch').waitFor();
+    await page.getByRole('link', { name: 'batch' }).press('Enter');
+    const now = page.getByRole('region', { name: 'Now' });
+    await now.getByText('failed', { exact: true }).waitFor();
+    await now.getByText('Your team has to act.').waitFor();
+    expect(await now.getByRole('progressbar').count()).toBe(0);
     await expectAccessible(page);
     await clusters.admin('DELETE', '/garden/shoot-faults', {});
-    await page.getByRole('button', { name: 'Retry batch' }).press('Enter');
-    await page.getByRole('link', { name: 'batch' }).press('Enter');
-    await headingOf(page, 'batch').waitFor();
+    await now.getByRole('button', { name: 'Retry batch' }).press('Enter');
     await page.getByText('Ready', { exact: true }).waitFor();
+    await page.getByText(/^All \d+ checks pass$/).waitFor();
+    await now.waitFor({ state: 'detached' });
     await closePage(page);
   });
 
-  it('deletes a cluster once its name was typed, and says what is lost', async () => {
+  it('deletes a cluster once its name was typed, says what is lost, and afterwards who deleted it', async () => {
     await declareReady('unwanted');
     // The deletion lasts until the page has shown it.
     await clusters.admin('POST', '/garden/shoot-faults', [
       { operations: ['Delete'], times: null, effect: { stuck: true } },
     ]);
     const page = await running.open('/teams/acme/clusters/unwanted/danger');
-    await page.getByRole('button', { name: 'Delete unwanted' }).press('Enter');
+    await page.getByRole('button', { name: 'More actions of unwanted' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Delete…' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Delete unwanted' });
-    await dialog.getByText('deleted', { exact: true }).waitFor();
-    await dialog.getByText(/^Saves .* per month/).waitFor();
-    await page.keyboard.type('unwonted');
+    await dialog.getByText(/^Volumes of persistent volume claims are deleted/).waitFor();
+    await dialog.getByText(/^Saves .* a month/).waitFor();
+    const typed = dialog.getByLabel('Type unwanted to confirm');
+    await typed.fill('unwonted');
     await page.keyboard.press('Enter');
     await dialog.getByText('This is not unwanted.').waitFor();
     await expectAccessible(page);
-    await dialog.getByLabel('Type unwanted to confirm').fill('unwanted');
+    await typed.fill('unwanted');
     await page.keyboard.press('Enter');
     await page.getByText('Deleting', { exact: true }).first().waitFor();
     await clusters.admin('DELETE', '/garden/shoot-faults', {});
-    await page.getByText('Not found, or not in your teams.').waitFor();
+    await page.getByText(/^unwanted was deleted on .* by admin@acme\.test\.$/).waitFor();
+    await page.getByRole('link', { name: 'All clusters' }).press('Enter');
+    await headingOf(page, 'Clusters').waitFor();
     await closePage(page);
   });
 }

@@ -62,7 +62,7 @@ export function testTeam(started: () => RunningConsole): void {
     await plan.waitFor({ state: 'hidden' });
     await invited.keyboard.press('g');
     await invited.keyboard.press('a');
-    await invited.getByRole('row', { name: /invitation\.accept/ }).waitFor();
+    await invited.getByRole('row', { name: /Accepted the invitation of/ }).waitFor();
 
     await page.getByRole('button', { name: 'Remove ada@example.org' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Remove ada@example.org' });
@@ -182,10 +182,10 @@ export function testTeam(started: () => RunningConsole): void {
     const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['third']);
 
-    await page.getByLabel('Name of the target').fill('nothing');
+    await page.getByLabel('Whole name of the target').fill('nothing');
     await page.getByText('No entry matches the filters.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
-    await page.getByRole('row', { name: /dns_token\.create.*first/ }).waitFor();
+    await page.getByRole('row', { name: /Created DNS token.*first/ }).waitFor();
     await closePage(page);
   });
 

@@ -1,11 +1,12 @@
 import type { ClusterSchemas } from '@corral/client';
-import type { auditKinds, auditOutcomes } from '@corral/contracts';
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Fragment, useEffect, useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { type AuditQuery, teamKey } from '../api/queries.js';
+import { actionName, auditKindNames, auditOutcomeNames, knownActions } from '../api/words.js';
+import { withPresent } from '../cluster-form/spec-choices.js';
 import { Difference } from '../record-changes/change-list.js';
 import { useTeam } from '../shell/use-team.js';
 import { AdminsOnly } from '../ui/admins-only.js';
@@ -23,29 +24,11 @@ type AuditEntry = ClusterSchemas['AuditEntry'];
 const FOLLOW_MS = 5_000;
 const PAGE_SIZE = 50;
 
-const kinds = [
-  'dns',
-  'dns_token',
-  'cluster',
-  'node-pool',
-  'connection',
-  'kubeconfig',
-  'server',
-  'team',
-  'member',
-  'invitation',
-  'subscription',
-  'session',
-  'service_account',
-] as const satisfies typeof auditKinds;
-const outcomes = [
-  'pending',
-  'completed',
-  'refused',
-  'unsent',
-  'settled',
-  'observed',
-] as const satisfies typeof auditOutcomes;
+const optionsOf = (names: Readonly<Record<string, string>>) => [
+  { value: '', label: 'All' },
+  ...Object.entries(names).map(([value, label]) => ({ value, label })),
+];
+const actionNames = Object.fromEntries(knownActions.map((action) => [action, actionName(action)]));
 
 /** Who did what, newest first, with filters that are part of the address. */
 export function AuditPage() {
@@ -83,16 +66,18 @@ export function AuditPage() {
       }
     >
       <Filters />
-      <Switch
-        label="Follow: load new entries every 5 s"
-        checked={isFollowing}
-        onChange={(event) => setFollowing(event.currentTarget.checked)}
-      />
+      <Switch label="Live" checked={isFollowing} onChange={(event) => setFollowing(event.currentTarget.checked)} />
       <Loaded query={query} what="the audit log">
         {({ pages }) => {
           const entries = pages.flatMap(({ items }) => items);
           if (entries.length === 0) {
-            return <Empty>{hasFilters ? 'No entry matches the filters.' : 'Nothing recorded yet.'}</Empty>;
+            return (
+              <Empty>
+                {hasFilters
+                  ? 'No entry matches the filters. Names and addresses are compared as a whole.'
+                  : 'Nothing recorded yet.'}
+              </Empty>
+            );
           }
           return <Entries entries={entries} />;
         }}
@@ -110,7 +95,7 @@ export function AuditPage() {
   );
 }
 
-type Filter = 'kind' | 'action' | 'outcome' | 'name' | 'actor';
+type Filter = 'kind' | 'action' | 'outcome' | 'name' | 'actor' | 'from' | 'to';
 
 function Filters() {
   const filters = useSearch({ from: '/signed-in/teams/$team/audit' });
@@ -125,26 +110,43 @@ function Filters() {
       <NativeSelect
         label="Kind"
         value={filters.kind ?? ''}
-        data={[{ value: '', label: 'all' }, ...kinds]}
+        data={optionsOf(auditKindNames)}
         onChange={(event) => set('kind', event.currentTarget.value)}
       />
       <NativeSelect
         label="Outcome"
         value={filters.outcome ?? ''}
-        data={[{ value: '', label: 'all' }, ...outcomes]}
+        data={optionsOf(auditOutcomeNames)}
         onChange={(event) => set('outcome', event.currentTarget.value)}
       />
       <DelayedInput
-        label="Name of the target"
+        label="Whole name of the target"
         value={filters.name ?? ''}
         onChange={(value) => set('name', value)}
         isFirst
       />
-      <DelayedInput label="Action" value={filters.action ?? ''} onChange={(value) => set('action', value)} />
+      <NativeSelect
+        label="Action"
+        value={filters.action ?? ''}
+        data={withPresent(optionsOf(actionNames), filters.action)}
+        onChange={(event) => set('action', event.currentTarget.value)}
+      />
       <DelayedInput
-        label="Who (address or kind)"
+        label="Whole address, or token, service …"
         value={filters.actor ?? ''}
         onChange={(value) => set('actor', value)}
+      />
+      <TextInput
+        type="date"
+        label="From (UTC)"
+        value={filters.from?.slice(0, 10) ?? ''}
+        onChange={({ currentTarget: { value } }) => set('from', value && `${value}T00:00:00Z`)}
+      />
+      <TextInput
+        type="date"
+        label="Until (UTC)"
+        value={filters.to?.slice(0, 10) ?? ''}
+        onChange={({ currentTarget: { value } }) => set('to', value && `${value}T23:59:59Z`)}
       />
       {Object.keys(filters).length > 0 && <Button onClick={() => void navigate({ search: {} })}>Clear</Button>}
     </search>
@@ -209,8 +211,8 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }) {
                 <td data-label="Who" className={tableStyles.long}>
                   {actorOf(entry)}
                 </td>
-                <td data-label="Action" className="mono">
-                  {entry.action}
+                <td data-label="Action">
+                  {actionName(entry.action)}
                   {entry.dns !== null && entry.dns.count > 1 && ` × ${entry.dns.count}`}
                 </td>
                 <td data-label="Target" className={tableStyles.long}>
@@ -218,13 +220,13 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }) {
                   {entry.dns !== null && <span className="mono"> {entry.dns.type}</span>}
                 </td>
                 <td data-label="Outcome">
-                  <Status tone={toneOf(entry)}>{entry.outcome}</Status>
+                  <Status tone={toneOf(entry)}>{auditOutcomeNames[entry.outcome]}</Status>
                 </td>
                 <td>
                   <Button
                     variant="subtle"
                     aria-expanded={shown === entry.id}
-                    aria-label={`Details of ${entry.action} ${entry.target.name}`}
+                    aria-label={`Details: ${actionName(entry.action)} ${entry.target.name}`}
                     onClick={() => setShown(shown === entry.id ? null : entry.id)}
                   >
                     Details
@@ -259,6 +261,9 @@ function Details({ entry }: { readonly entry: AuditEntry }) {
       ))}
       <div>
         <h3>Identifiers</h3>
+        <div>
+          Action <code>{entry.action}</code>
+        </div>
         <div>
           Target <Copyable text={entry.target.id} />
         </div>

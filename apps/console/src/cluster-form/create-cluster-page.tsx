@@ -1,8 +1,8 @@
 import { type FieldProblem, isCorralError } from '@corral/client';
-import { type ClusterSpec, clusterLimits } from '@corral/contracts';
+import { type ClusterSpec, clusterLimits, textRules } from '@corral/contracts';
 import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useRef, useState } from 'react';
 import { catalogueQuery, clusterQuery, connectionsQuery } from '../api/queries.js';
 import { teamPath } from '../shell/navigation.js';
@@ -21,6 +21,8 @@ import { usePlan } from './use-plan.js';
 /** Creates a cluster, or a draft that has no pools yet. */
 export function CreateClusterPage() {
   const { slug } = useTeam();
+  const { like } = useSearch({ from: '/signed-in/teams/$team/clusters/+' });
+  const model = useQuery({ ...clusterQuery(slug, like ?? ''), enabled: like !== undefined });
   const connections = useQuery(connectionsQuery(slug));
   const ready = connections.data?.find(({ status }) => status.phase === 'Ready') ?? connections.data?.[0];
   const connectionRef = ready?.metadata.ref;
@@ -30,11 +32,17 @@ export function CreateClusterPage() {
       <Loaded query={connections} what="connections">
         {() => {
           if (catalogue.data === undefined && catalogue.error === null) return <Loading what="the catalogue" />;
+          if (like !== undefined && model.data === undefined && model.error === null) return <Loading what={like} />;
+          if (model.data !== undefined) {
+            const spec = { ...model.data.spec, hibernated: false };
+            return <CreateCluster team={slug} draftId={`.like.${like}`} initial={textOf(spec)} />;
+          }
           const region = catalogue.data?.regions[0]?.name;
           const version = catalogue.data?.kubernetesVersions.find(({ newestOf }) => newestOf !== null)?.newestOf;
           return (
             <CreateCluster
               team={slug}
+              draftId=""
               initial={textOf({
                 connectionRef: connectionRef ?? '',
                 region: region ?? '',
@@ -52,18 +60,24 @@ export function CreateClusterPage() {
   );
 }
 
-function CreateCluster({ team, initial }: { readonly team: string; readonly initial: string }) {
+interface CreateClusterProps {
+  readonly team: string;
+  /** Tells the draft of a copy from that of a cluster from scratch. */
+  readonly draftId: string;
+  readonly initial: string;
+}
+
+function CreateCluster({ team, draftId, initial }: CreateClusterProps) {
   const navigate = useNavigate();
   const [start] = useState(() => ({ name: '', text: initial }));
-  const [draft, setDraft, clear] = useDraft(`${team}.create-cluster`, start);
+  const [draft, setDraft, clear] = useDraft(`${team}.create-cluster${draftId}`, start);
   const [reveal, setReveal] = useState<{ readonly pointer: string } | null>(null);
   const name = draft.name.trim();
   const { spec, problem } = useMemo(() => readDocument(draft.text), [draft.text]);
-  const planning = usePlan({ team, name }, spec, null);
+  const isNameInvalid = name !== '' && !isClusterName.test(name);
+  const planning = usePlan({ team, name }, isNameInvalid ? null : spec, null);
   const error = planning.isCurrent && isCorralError(planning.error) ? planning.error : null;
   const isTaken = error?.status === 412;
-  // An invalid name is refused for the path, which no pointer leads to.
-  const isNameInvalid = error?.code === 'validation_failed' && error.errors.every(({ pointer }) => pointer === '');
   const isDraft = spec !== null && (spec.nodePools ?? []).length === 0;
   const nameField = useRef<HTMLInputElement>(null);
   return (
@@ -103,9 +117,9 @@ function CreateCluster({ team, initial }: { readonly team: string; readonly init
         began={null}
         planning={planning}
         action={isDraft ? 'Save draft' : `Create ${name === '' ? 'cluster' : name}`}
-        hint={hintOf(name, problem)}
+        hint={isNameInvalid ? 'Correct the name to see what it does and costs.' : hintOf(name, problem)}
         onReveal={(pointer) => setReveal({ pointer })}
-        onNothingToPlan={() => (name === '' ? nameField.current?.focus() : undefined)}
+        onNothingToPlan={() => (name === '' || isNameInvalid ? nameField.current?.focus() : undefined)}
         onConflict={() => undefined}
         onApplied={() => {
           clear();
@@ -116,10 +130,12 @@ function CreateCluster({ team, initial }: { readonly team: string; readonly init
   );
 }
 
+const isClusterName = new RegExp(textRules.name.pattern);
+
 const NONE: readonly FieldProblem[] = [];
 function nameErrorOf(name: string, isTaken: boolean, isInvalid: boolean): string | null {
   if (isTaken) return `A cluster ${name} exists already. Choose another name.`;
-  return isInvalid ? 'Use a-z, 0-9 and hyphens, without a hyphen at either end.' : null;
+  return isInvalid ? 'Use lower-case letters, digits and hyphens, for example web-1.' : null;
 }
 
 function hintOf(name: string, problem: { readonly line: number } | null): string {

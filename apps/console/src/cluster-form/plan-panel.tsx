@@ -1,9 +1,10 @@
 import { isCorralError } from '@corral/client';
-import type { Cluster } from '@corral/contracts';
-import { Button } from '@mantine/core';
+import type { Cluster, ClusterSpec } from '@corral/contracts';
+import { Button, Group } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { clusterQuery, operationsQuery, teamKey } from '../api/queries.js';
+import { doing } from '../api/words.js';
 import { announce } from '../ui/announcer.js';
 import { clockOf } from '../ui/relative-time.js';
 import { Failed } from '../ui/states.js';
@@ -25,6 +26,8 @@ export interface PlanPanelProps {
   readonly onConflict: (current: Cluster) => void;
   /** Said instead of a plan when there is none to make. */
   readonly hint: string;
+  /** Closes a dialog. */
+  readonly onCancel?: () => void;
   /** Leads to the field at a JSON pointer. */
   readonly onReveal?: (pointer: string) => void;
   /** Leads to what is missing before there can be a plan. */
@@ -33,7 +36,7 @@ export interface PlanPanelProps {
 
 /** The plan, and the button that applies exactly this one. Ctrl or ⌘ with Enter presses it. */
 export function PlanPanel(props: PlanPanelProps) {
-  const { target, began, planning, action, onApplied, onConflict, hint, onReveal, onNothingToPlan } = props;
+  const { target, began, planning, action, onApplied, onConflict, hint, onCancel, onReveal, onNothingToPlan } = props;
   const cache = useQueryClient();
   const { plan, error, isCurrent, checkedAt } = planning;
   const [changed, setChanged] = useState<{ readonly from: Plan; readonly to: Plan } | null>(null);
@@ -96,6 +99,7 @@ export function PlanPanel(props: PlanPanelProps) {
           <Refusals
             ref={refusals}
             error={error}
+            pools={poolNamesOf(planning.spec)}
             {...(onReveal === undefined ? {} : { onReveal })}
             onRetry={planning.repeat}
           />
@@ -105,12 +109,18 @@ export function PlanPanel(props: PlanPanelProps) {
       {isPressedEarly && error === null && !isCurrent && (
         <p role="alert">Nothing changes without a plan. Wait for it, or fix the fields.</p>
       )}
-      <Button variant="filled" loading={apply.isPending} onClick={press}>
-        {action}
-      </Button>
+      <Group justify={onCancel === undefined ? 'flex-start' : 'flex-end'}>
+        {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+        <Button variant="filled" loading={apply.isPending} onClick={press}>
+          {action}
+        </Button>
+      </Group>
     </section>
   );
 }
+
+const poolNamesOf = (spec: unknown): string[] =>
+  ((spec as Partial<ClusterSpec> | null)?.nodePools ?? []).map(({ name }) => name);
 
 /** Ctrl or ⌘ with Enter, also from the fields of the form. */
 function usePressByKeyboard(press: () => void): void {
@@ -148,8 +158,8 @@ function Superseded({ team, cluster, plan }: SupersededProps) {
   const person = operation === undefined ? null : (operation.createdBy?.displayName ?? 'Corral');
   return (
     <p>
-      <Status tone="warning">{`Supersedes ${lastOperation.kind}`}</Status>
-      {operation !== undefined && ` of ${person} (${operation.progress} %)`}
+      <Status tone="warning">Replaces a change under way</Status>
+      {operation !== undefined && ` “${doing[operation.kind]}” by ${person} is at ${operation.progress} %.`}
     </p>
   );
 }

@@ -1,27 +1,29 @@
 import { describe, expect, it } from '@jest/globals';
-import { changedTextOf, plannedTextOf, sentAt, textOf } from './plan-text.js';
+import { changeSentence, fieldName, sentAt } from './plan-text.js';
 
-describe('the value of a planned field', () => {
+const pools = ['general', 'batch'];
+
+describe('a changed field', () => {
   it.each<[string, unknown, unknown, string]>([
-    ['that was sent', 'hel1', 'hel1', 'hel1'],
-    ['that was resolved', '1.34.3', '1.34', '1.34.3'],
-    ['that the API chose', false, undefined, 'false (default)'],
-    ['that is absent by default', null, undefined, 'absent (default)'],
-    ['of a pool with a default', { name: 'a', publicIP: true }, { name: 'a' }, 'name: a, publicIP: true (default)'],
-    ['of several pools', [{ name: 'a' }, { name: 'b' }], [{ name: 'a' }, { name: 'b' }], 'name: a; name: b'],
-    ['of an object that the API chose', { pods: 'x', services: 'y' }, undefined, 'pods: x, services: y (default)'],
-    ['that is empty', [], [], 'none'],
-  ])('%s', (_what, value, sent, text) => {
-    expect(plannedTextOf(value, sent)).toBe(text);
+    ['/spec/nodePools/0/maximum', 3, 5, 'general: up to 3 → 5 nodes'],
+    ['/spec/nodePools/1/minimum', 1, 2, 'batch: at least 1 → 2 nodes'],
+    ['/spec/nodePools/0/machineType', 'cpx31', 'cpx41', 'general: type cpx31 → cpx41'],
+    ['/spec/nodePools/0/publicIP', true, false, 'general: public addresses yes → no'],
+    ['/spec/nodePools/1', null, { name: 'batch' }, 'batch: new pool'],
+    ['/spec/nodePools/2', { name: 'old' }, null, 'old: removed'],
+    ['/spec/nodePools/0/image', {}, { name: 'ubuntu' }, 'general: image the default → name ubuntu'],
+    ['/spec/kubernetesVersion', '1.34.3', '1.35.1', 'Kubernetes 1.34.3 → 1.35.1'],
+    ['/spec/plan', 'payg', 'annual', 'tariff Pay as you go → Annual'],
+    ['/spec/network/podCIDR', null, '10.0.0.0/16', 'network range of the pods 10.0.0.0/16'],
+    ['/spec/later', 1, null, 'later 1 → none'],
+  ])('%s, %j to %j', (pointer, from, to, sentence) => {
+    expect(changeSentence({ pointer, from, to }, pools)).toBe(sentence);
   });
 
-  it('is no default where a pool is removed', () => {
-    expect(changedTextOf(null, undefined)).toBe('absent');
-    expect(changedTextOf(3, undefined)).toBe('3 (default)');
-  });
-
-  it('is not marked where nothing was sent to compare it with', () => {
-    expect(textOf({ name: 'a', image: null })).toBe('name: a, image: absent');
+  it('is named with its pool', () => {
+    expect(fieldName('/spec/nodePools/1/minimum', pools)).toBe('batch, minimum');
+    expect(fieldName('/spec/nodePools/7', pools)).toBe('pool 8');
+    expect(fieldName('/spec/kubernetesVersion', pools)).toBe('Kubernetes');
   });
 });
 

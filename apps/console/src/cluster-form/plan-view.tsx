@@ -1,10 +1,11 @@
-import { type ChangeEffect, type Cost, type PoolEffect, placeOf } from '@corral/contracts';
+import type { ChangeEffect, Cost, FieldChange, PoolEffect } from '@corral/contracts';
 import type { ReactNode } from 'react';
 import { costDifferenceText, costText } from '../ui/money.js';
+import { plural } from '../ui/plural.js';
 import { Status } from '../ui/status.js';
 import { isSame, type Plan } from './plan.js';
 import styles from './plan.module.css';
-import { changedTextOf, sentAt, textOf } from './plan-text.js';
+import { changeSentence, sentAt } from './plan-text.js';
 
 export interface PlanViewProps {
   readonly plan: Plan;
@@ -16,24 +17,43 @@ export interface PlanViewProps {
 
 /** What a change does: fields, nodes, cost. */
 export function PlanView({ plan, now, former }: PlanViewProps) {
-  const { changes, effects, cost } = plan.answer;
+  const { changes, effects, cost, resource } = plan.answer;
+  const pools = resource.spec.nodePools.map(({ name }) => name);
+  // The form shows what was declared; a plan that repeats it hides what matters.
+  const isDeclared = ({ pointer }: FieldChange) => now !== null && sentAt(plan.spec, pointer) !== undefined;
+  const isRemoval = ({ to }: FieldChange) => to === null || to === undefined;
+  const told = changes.filter((each) => isDeclared(each) || (now !== null && isRemoval(each)));
+  const folded = changes.filter((each) => !told.includes(each));
   const isNew = (list: 'changes' | 'effects', entry: unknown): boolean =>
     former !== undefined && !former.answer[list].some((each) => isSame(each, entry));
   return (
     <div className={styles.plan}>
-      <ul className={styles.list} aria-label="Changed fields">
-        {changes.length === 0 && <li className="muted">No field changes.</li>}
-        {changes.map((each) => (
-          <li key={each.pointer}>
-            {isNew('changes', each) && <strong>New: </strong>}
-            <code>{placeOf(each.pointer).replace(/^spec\./, '')}</code>{' '}
-            <span className="mono">
-              {each.from !== null && each.from !== undefined && <del>{textOf(each.from)}</del>} →{' '}
-              {changedTextOf(each.to, sentAt(plan.spec, each.pointer))}
-            </span>
-          </li>
-        ))}
-      </ul>
+      {changes.length === 0 && <p className="muted">No field changes.</p>}
+      {told.length > 0 && (
+        <ul className={styles.list} aria-label="Changed fields">
+          {told.map((each) => (
+            <li key={each.pointer}>
+              {isNew('changes', each) && <strong>New: </strong>}
+              {changeSentence(each, pools)}
+            </li>
+          ))}
+        </ul>
+      )}
+      {folded.length > 0 && (
+        <details>
+          <summary className={styles.summary}>
+            {now === null ? plural(folded.length, 'field') : plural(folded.length, 'default')}
+          </summary>
+          <ul className={styles.list} aria-label="Other fields">
+            {folded.map((each) => (
+              <li key={each.pointer}>
+                {changeSentence(each, pools)}
+                {sentAt(plan.spec, each.pointer) === undefined && <span className="muted"> (default)</span>}
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
       {effects.length > 0 && <EffectList effects={effects} isNew={(effect) => isNew('effects', effect)} />}
       <CostChange now={now} after={cost} />
       {cost.items
@@ -113,8 +133,8 @@ interface CostChangeProps {
 function CostChange({ now, after }: CostChangeProps) {
   return (
     <dl className={`${styles.cost} numeric`}>
-      {now !== null && <CostLine term="Per month now">{costText(now)}</CostLine>}
-      <CostLine term={now === null ? 'Per month' : 'Per month then'}>{costText(after)}</CostLine>
+      {now !== null && <CostLine term="A month now">{costText(now)}</CostLine>}
+      <CostLine term={now === null ? 'A month' : 'A month then'}>{costText(after)}</CostLine>
       {now !== null && <CostLine term="Difference">{costDifferenceText(now, after)}</CostLine>}
     </dl>
   );

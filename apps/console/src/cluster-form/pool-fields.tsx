@@ -1,8 +1,9 @@
 import { type CatalogueBody, type NodePoolSpec, poolSources } from '@corral/contracts';
 import { Button, Checkbox, NativeSelect, NumberInput, TextInput } from '@mantine/core';
 import { Trash2 } from 'lucide-react';
+import { sourceNames } from '../api/words.js';
 import styles from './plan.module.css';
-import { imageOptions, withPresent } from './spec-choices.js';
+import { imageOptions, typeText, withPresent } from './spec-choices.js';
 
 export interface PoolFieldsProps {
   readonly pool: Partial<NodePoolSpec>;
@@ -11,10 +12,13 @@ export interface PoolFieldsProps {
   /** @param field empty for the pool itself */
   readonly at: (field: string) => { readonly 'data-pointer': string; readonly error: string | null };
   readonly onField: (path: readonly [keyof NodePoolSpec, ...string[]], value: unknown) => void;
-  readonly onRemove: () => void;
+  /** Removes the pool; without it, there is no button for that. */
+  readonly onRemove?: () => void;
+  /** False: its name and kind are fixed. */
+  readonly isNew?: boolean;
 }
 
-export function PoolFields({ pool, region, catalogue, at, onField, onRemove }: PoolFieldsProps) {
+export function PoolFields({ pool, region, catalogue, at, onField, onRemove, isNew = true }: PoolFieldsProps) {
   const types = (catalogue?.machineTypes ?? []).filter(({ regions }) => regions.some(({ name }) => name === region));
   const isManaged = (pool.source ?? 'managed') === 'managed';
   const title = pool.name ?? 'a new pool';
@@ -34,29 +38,30 @@ export function PoolFields({ pool, region, catalogue, at, onField, onRemove }: P
       <legend>
         Pool <span className="mono">{title}</span>
       </legend>
-      <TextInput
-        label="Name"
-        value={pool.name ?? ''}
-        onChange={(event) => onField(['name'], event.currentTarget.value)}
-        {...at('name')}
-      />
-      <NativeSelect
-        label="Source"
-        value={pool.source ?? 'managed'}
-        onChange={(event) => onField(['source'], event.currentTarget.value)}
-        data={[...poolSources]}
-        {...at('source')}
-      />
+      {isNew && (
+        <>
+          <TextInput
+            label="Name"
+            value={pool.name ?? ''}
+            onChange={(event) => onField(['name'], event.currentTarget.value)}
+            {...at('name')}
+          />
+          <NativeSelect
+            label="Kind"
+            value={pool.source ?? 'managed'}
+            onChange={(event) => onField(['source'], event.currentTarget.value)}
+            data={poolSources.map((source) => ({ value: source, label: sourceNames[source] }))}
+            {...at('source')}
+          />
+        </>
+      )}
       {isManaged ? (
         <NativeSelect
           label="Machine type"
           value={pool.machineType ?? ''}
           onChange={(event) => onField(['machineType'], event.currentTarget.value)}
           data={withPresent(
-            types.map(({ name, cores, memoryGiB }) => ({
-              value: name,
-              label: `${name}, ${cores ?? '?'} cores, ${memoryGiB ?? '?'} GB`,
-            })),
+            types.map(({ name }) => ({ value: name, label: typeText(catalogue, name, region) })),
             pool.machineType,
           )}
           {...at('machineType')}
@@ -81,15 +86,17 @@ export function PoolFields({ pool, region, catalogue, at, onField, onRemove }: P
         />
       )}
       {whole.error !== null && <p className={styles.bad}>{whole.error}</p>}
-      <Button
-        variant="subtle"
-        color="bad"
-        leftSection={<Trash2 size={14} aria-hidden />}
-        onClick={onRemove}
-        aria-label={`Remove pool ${title}`}
-      >
-        Remove
-      </Button>
+      {onRemove !== undefined && (
+        <Button
+          variant="subtle"
+          color="bad"
+          leftSection={<Trash2 size={14} aria-hidden />}
+          onClick={onRemove}
+          aria-label={`Remove pool ${title}`}
+        >
+          Remove
+        </Button>
+      )}
     </fieldset>
   );
 }

@@ -1,18 +1,20 @@
 import { type FieldProblem, isCorralError } from '@corral/client';
-import { placeOf } from '@corral/contracts';
 import type { Ref } from 'react';
 import { Failed } from '../ui/states.js';
 import styles from './plan.module.css';
+import { fieldName } from './plan-text.js';
 
 export interface RefusalsProps {
   readonly error: unknown;
+  /** The names of the pools that were declared. */
+  readonly pools: readonly string[];
   readonly onReveal?: (pointer: string) => void;
   readonly onRetry: () => void;
   readonly ref?: Ref<HTMLDivElement>;
 }
 
 /** Why a change would be refused: every reason, and the way to its field. */
-export function Refusals({ error, onReveal, onRetry, ref }: RefusalsProps) {
+export function Refusals({ error, pools, onReveal, onRetry, ref }: RefusalsProps) {
   const hasFields =
     isCorralError(error) && error.errors.some(({ pointer, detail }) => pointer !== '' || detail !== undefined);
   if (!isCorralError(error) || !hasFields) {
@@ -33,29 +35,34 @@ export function Refusals({ error, onReveal, onRetry, ref }: RefusalsProps) {
       <ul className={styles.list}>
         {error.errors.map((field) => (
           <li key={`${field.pointer} ${field.message}`}>
-            <Refusal field={field} {...(onReveal === undefined ? {} : { onReveal })} />
+            <Refusal field={field} pools={pools} {...(onReveal === undefined ? {} : { onReveal })} />
           </li>
         ))}
       </ul>
-      {error.requestId !== null && <code className="muted">{error.requestId}</code>}
     </section>
   );
 }
 
-function Refusal({ field, onReveal }: { readonly field: FieldProblem; readonly onReveal?: (pointer: string) => void }) {
+interface RefusalProps {
+  readonly field: FieldProblem;
+  readonly pools: readonly string[];
+  readonly onReveal?: (pointer: string) => void;
+}
+
+function Refusal({ field, pools, onReveal }: RefusalProps) {
   const { pointer, message, detail } = field;
   if (pointer === '') return detail ?? message;
-  const name = placeOf(pointer).replace(/^spec\./, '');
+  const name = fieldName(pointer, pools);
   return (
     <>
       {onReveal === undefined ? (
-        <code>{name}</code>
+        <strong>{name}</strong>
       ) : (
         <button type="button" className={styles.reveal} onClick={() => onReveal(pointer)}>
-          <code>{name}</code>
+          {name}
         </button>
-      )}{' '}
-      {message}
+      )}
+      : {message}
     </>
   );
 }

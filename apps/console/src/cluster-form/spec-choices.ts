@@ -1,4 +1,5 @@
 import type { CatalogueBody } from '@corral/contracts';
+import { moneyRange } from '../ui/money.js';
 
 interface Option {
   readonly value: string;
@@ -13,6 +14,18 @@ export const withPresent = (options: readonly Option[], present: string | undefi
 
 export const firstTypeIn = (catalogue: CatalogueBody | undefined, region: string | undefined): string | undefined =>
   catalogue?.machineTypes.find(({ regions }) => regions.some(({ name }) => name === region))?.name;
+
+/** "cpx31: 4 cores, 8 GB, 13.60 EUR a month"; the price is that of the region. */
+export function typeText(catalogue: CatalogueBody | undefined, name: string, region?: string): string {
+  const type = catalogue?.machineTypes.find((each) => each.name === name);
+  if (type === undefined) return name;
+  const monthly = type.regions.find((each) => each.name === region)?.monthly ?? null;
+  const price =
+    monthly === null
+      ? []
+      : [`${moneyRange({ minimum: monthly, maximum: monthly }, catalogue?.currency ?? null)} a month`];
+  return `${name}: ${[`${type.cores ?? '?'} cores`, `${type.memoryGiB ?? '?'} GB`, ...price].join(', ')}`;
+}
 
 export function newPool(taken: readonly string[], machineType: string | undefined) {
   let name = 'general';

@@ -1,6 +1,7 @@
 import type { FieldProblem } from '@corral/client';
 import { type CatalogueBody, type ClusterSpec, type Connection, plans } from '@corral/contracts';
 import { Button, Checkbox, NativeSelect } from '@mantine/core';
+import { planNames, regionText } from '../api/words.js';
 import { NetworkFields } from './network-fields.js';
 import styles from './plan.module.css';
 import { PoolFields } from './pool-fields.js';
@@ -20,6 +21,8 @@ export interface SpecFormProps {
   /** The network is fixed at the start. */
   readonly isStarted: boolean;
 }
+
+const tariffs = plans.map((plan) => ({ value: plan, label: planNames[plan] }));
 
 /** The fields of a cluster. Each change patches the document. */
 export function SpecForm(props: SpecFormProps) {
@@ -54,7 +57,7 @@ export function SpecForm(props: SpecFormProps) {
             value={spec.region ?? ''}
             onChange={(event) => set(['region'], event.currentTarget.value)}
             data={withPresent(
-              (catalogue?.regions ?? []).map(({ name }) => ({ value: name, label: name })),
+              (catalogue?.regions ?? []).map(({ name }) => ({ value: name, label: regionText(name) })),
               spec.region,
             )}
             {...at('region')}
@@ -80,11 +83,11 @@ export function SpecForm(props: SpecFormProps) {
         {...at('kubernetesVersion')}
       />
       <NativeSelect
-        label="Plan"
+        label="Tariff"
         value={spec.plan ?? (isNew ? 'payg' : '')}
         onChange={(event) => set(['plan'], event.currentTarget.value)}
         // Without the field, the plan of a cluster stays.
-        data={[...(isNew || spec.plan !== undefined ? [] : [{ value: '', label: 'Unchanged' }]), ...plans]}
+        data={[...(isNew || spec.plan !== undefined ? [] : [{ value: '', label: 'Unchanged' }]), ...tariffs]}
         {...at('plan')}
       />
       {(catalogue?.features.includes('control-plane-ha') || spec.controlPlaneHA === true) && (

@@ -28,6 +28,8 @@ export interface Planning {
   readonly isCurrent: boolean;
   /** Unix time in ms of the plan. */
   readonly checkedAt: number;
+  /** The specification that this is the plan of. */
+  readonly spec: unknown;
   readonly repeat: () => void;
 }
 
@@ -62,6 +64,7 @@ export function usePlan(target: PlanTarget, spec: unknown, etag: string | null):
     error: shown?.error ?? null,
     isCurrent: shown !== null && name === target.name && isSame(planned, spec),
     checkedAt: shown?.at ?? 0,
+    spec: planned,
     repeat: () => void query.refetch(),
   };
 }

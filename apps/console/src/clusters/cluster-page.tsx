@@ -1,154 +1,201 @@
+import { isCorralError } from '@corral/client';
 import type { Cluster } from '@corral/contracts';
-import { Button } from '@mantine/core';
+import { ActionIcon, Button, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
-import { clusterQuery, operationsQuery } from '../api/queries.js';
+import { Ellipsis } from 'lucide-react';
+import { useState } from 'react';
+import { catalogueQuery, clusterQuery, operationsQuery } from '../api/queries.js';
+import { regionText } from '../api/words.js';
 import { textOf } from '../cluster-form/spec-document.js';
-import { Conditions, OperationProgress } from '../operations/operation-progress.js';
+import { Health } from '../operations/operation-progress.js';
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Snippet } from '../ui/copy.js';
+import { Facts } from '../ui/facts.js';
 import { costText } from '../ui/money.js';
 import { Page, Section } from '../ui/page.js';
-import { Empty, Loaded } from '../ui/states.js';
-import { ClusterStatus, OperationStatus } from '../ui/status.js';
-import { Table } from '../ui/table.js';
-import { Time } from '../ui/time.js';
-import { AccessTab } from './access-tab.js';
+import { clockOf, dayOf } from '../ui/relative-time.js';
+import { Empty, Loaded, Loading } from '../ui/states.js';
+import { ClusterStatus } from '../ui/status.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
+import { Activity } from './activity.js';
 import styles from './clusters.module.css';
-import { DangerTab } from './danger-tab.js';
-import { HibernateButton } from './hibernation.js';
-import { PoolsTab } from './pools-tab.js';
-import { nodesOf } from './summary.js';
+import { Connect } from './connect.js';
+import { DeleteCluster } from './delete-cluster.js';
+import { hibernationOf } from './hibernation.js';
+import { Now } from './now-box.js';
+import { PlannedChangeDialog } from './planned-change-dialog.js';
+import { Pools } from './pools.js';
+import { nodesOf, upgradeOf, waitingPoolsOf } from './summary.js';
 
-const tabs = [
-  ['overview', 'Overview'],
-  ['pools', 'Pools'],
-  ['operations', 'Operations'],
-  ['access', 'Access'],
-  ['spec', 'Specification'],
-  ['danger', 'Danger'],
-] as const;
-
-/** One cluster, a section per tab. Each tab has its own address. */
+/** One cluster on one page: is it well, what does it cost, how does one get in. */
 export function ClusterPage() {
   const { slug } = useTeam();
-  const params = useParams({ strict: false });
+  const name = useParams({ strict: false }).name ?? '';
   const navigate = useNavigate();
-  const name = params.name ?? '';
-  const tab = params.tab ?? 'overview';
   const cluster = useQuery(clusterQuery(slug, name));
-  const actions = cluster.data !== undefined && cluster.data.status.phase !== 'Deleting' && (
-    <>
-      <Button
-        variant="filled"
-        data-shortcut="e"
-        onClick={() => void navigate({ to: '/teams/$team/clusters/$name/change', params: { team: slug, name } })}
-      >
-        Change
-      </Button>
-      <HibernateButton team={slug} cluster={cluster.data} />
-    </>
-  );
+  const found = cluster.data;
+  // A retry and a deletion take away the control that was pressed.
+  useFocusKept('h1', `${found?.status.phase} ${found?.status.lastOperation?.state}`);
+  const isGone = found === undefined && isCorralError(cluster.error) && cluster.error.status === 404;
+  const isDeleting = found?.status.phase === 'Deleting';
+  const isStarted = found !== undefined && found.status.phase !== 'Draft';
   return (
     <Page
       title={name}
       crumbs={[{ label: 'Clusters', to: teamPath(slug, '/clusters') }]}
-      aside={cluster.data && <ClusterStatus phase={cluster.data.status.phase} />}
-      actions={actions}
+      aside={found && <ClusterStatus phase={found.status.phase} waits={waitingPoolsOf(found).length > 0} />}
+      actions={
+        found !== undefined &&
+        !isDeleting && (
+          <>
+            {isStarted && <Connect team={slug} cluster={found} />}
+            <Button
+              data-shortcut="e"
+              onClick={() => void navigate({ to: '/teams/$team/clusters/$name/change', params: { team: slug, name } })}
+            >
+              Change
+            </Button>
+            <MoreMenu team={slug} cluster={found} />
+          </>
+        )
+      }
     >
-      <nav aria-label={`Sections of ${name}`} className={styles.tabs}>
-        {tabs.map(([id, label]) => (
-          <Link
-            key={id}
-            to={teamPath(slug, `/clusters/${name}${id === 'overview' ? '' : `/${id}`}`)}
-            aria-current={tab === id ? 'page' : undefined}
-            activeOptions={{ exact: true }}
-          >
-            {label}
-          </Link>
-        ))}
-      </nav>
-      <Loaded query={cluster} what="the cluster">
-        {(found) => <Tab key={tab} team={slug} cluster={found} tab={tab} />}
-      </Loaded>
+      {isGone ? (
+        <Gone team={slug} name={name} />
+      ) : (
+        <Loaded query={cluster} what="the cluster">
+          {(shown) => <ClusterContent team={slug} cluster={shown} />}
+        </Loaded>
+      )}
     </Page>
   );
 }
 
-interface TabProps {
+interface ClusterProps {
   readonly team: string;
   readonly cluster: Cluster;
 }
 
-function Tab({ tab, ...props }: TabProps & { readonly tab: string }) {
-  switch (tab) {
-    case 'overview':
-      return <Overview {...props} />;
-    case 'pools':
-      return <PoolsTab {...props} />;
-    case 'operations':
-      return <Operations {...props} />;
-    case 'access':
-      return <AccessTab {...props} />;
-    case 'spec':
-      return <Snippet label="specification" text={textOf(props.cluster.spec)} />;
-    case 'danger':
-      return <DangerTab {...props} />;
-    default:
-      return <Empty>There is no such section. Choose one above.</Empty>;
-  }
-}
-
-function Overview({ team, cluster }: TabProps) {
-  const { spec, status, metadata } = cluster;
-  const operations = useQuery(operationsQuery(team, metadata.id));
-  const newest = operations.data?.find(({ id }) => id === status.lastOperation?.id);
-  const showsOperation = newest !== undefined && ['queued', 'running', 'failed'].includes(newest.state);
+function ClusterContent({ team, cluster }: ClusterProps) {
   return (
     <>
-      <p className="numeric">
-        {spec.region}, Kubernetes <span className="mono">{status.kubernetes?.version ?? spec.kubernetesVersion}</span>,
-        nodes: {nodesOf(cluster)}, {costText(status.cost)} per month, net
-      </p>
-      {status.phase === 'Draft' && <Empty>A draft. Add a managed pool to start it.</Empty>}
-      <Section title={showsOperation ? 'Under way' : 'Conditions'}>
-        {showsOperation ? (
-          <OperationProgress team={team} operation={newest} cluster={cluster} />
-        ) : (
-          <Conditions cluster={cluster} />
-        )}
+      <ClusterFacts team={team} cluster={cluster} />
+      <Now team={team} cluster={cluster} />
+      <Pools team={team} cluster={cluster} />
+      <Section title="Health">
+        <Health cluster={cluster} />
       </Section>
+      <Activity team={team} cluster={cluster} />
+      <details>
+        <summary className={styles.fold}>Specification as YAML</summary>
+        <Snippet label="specification" text={textOf(cluster.spec)} />
+      </details>
     </>
   );
 }
 
-function Operations({ team, cluster }: TabProps) {
-  const operations = useQuery(operationsQuery(team, cluster.metadata.id));
+function ClusterFacts({ team, cluster }: ClusterProps) {
+  const { spec, status } = cluster;
   return (
-    <Loaded query={operations} what="operations">
-      {(all) => (
-        <Table
-          caption="Operations, newest first"
-          rows={all}
-          rowKey={({ id }) => id}
-          columns={[
-            {
-              id: 'kind',
-              label: 'Operation',
-              cell: ({ id, kind }) => (
-                <Link to="/teams/$team/operations/$id" params={{ team, id }}>
-                  {kind}
-                </Link>
-              ),
-            },
-            { id: 'state', label: 'State', cell: ({ state }) => <OperationStatus state={state} /> },
-            { id: 'by', label: 'By', isLong: true, cell: ({ createdBy }) => createdBy?.displayName ?? 'Corral' },
-            { id: 'at', label: 'Started', cell: ({ createdAt }) => <Time at={createdAt} /> },
-            { id: 'error', label: 'Error', isLong: true, cell: ({ error }) => error.message ?? '–' },
-          ]}
+    <Facts
+      facts={[
+        { label: 'Region', value: regionText(spec.region) },
+        { label: 'Kubernetes', value: <Version team={team} cluster={cluster} /> },
+        { label: 'Nodes', value: <span className="numeric">{nodesOf(cluster)}</span> },
+        { label: 'Cost per month, net', value: <span className="numeric">{costText(status.cost)}</span> },
+      ]}
+    />
+  );
+}
+
+/** The version in use, and the way to a newer one: its plan says what it replaces. */
+function Version({ team, cluster }: ClusterProps) {
+  const { spec, status } = cluster;
+  const [isOpen, setOpen] = useState(false);
+  const catalogue = useQuery(catalogueQuery(team, spec.connectionRef)).data;
+  const present = status.kubernetes?.version ?? spec.kubernetesVersion;
+  const upgrade = upgradeOf(present, catalogue?.kubernetesVersions ?? []);
+  const isPossible = upgrade !== null && status.phase !== 'Deleting';
+  return (
+    <>
+      <span className="mono">{present}</span>{' '}
+      {isPossible && (
+        <Button size="compact-xs" onClick={() => setOpen(true)}>
+          {upgrade.isMinor ? `${upgrade.version} is available` : 'A patch is available'}
+        </Button>
+      )}
+      {isOpen && isPossible && (
+        <PlannedChangeDialog
+          team={team}
+          cluster={cluster}
+          spec={{ ...(spec as Parameters<typeof PlannedChangeDialog>[0]['spec']), kubernetesVersion: upgrade.version }}
+          action={`Upgrade ${cluster.metadata.name} to ${upgrade.version}`}
+          onClose={() => setOpen(false)}
         />
       )}
-    </Loaded>
+    </>
+  );
+}
+
+/** What one does rarely. */
+function MoreMenu({ team, cluster }: ClusterProps) {
+  const [open, setOpen] = useState<'hibernation' | 'deletion' | null>(null);
+  const navigate = useNavigate();
+  const { name } = cluster.metadata;
+  const hibernation = hibernationOf(cluster);
+  return (
+    <>
+      <Menu position="bottom-end">
+        <Menu.Target>
+          <ActionIcon variant="default" size={30} aria-label={`More actions of ${name}`}>
+            <Ellipsis size={16} aria-hidden />
+          </ActionIcon>
+        </Menu.Target>
+        <Menu.Dropdown>
+          {hibernation !== null && (
+            <Menu.Item onClick={() => setOpen('hibernation')}>{`${hibernation.verb}…`}</Menu.Item>
+          )}
+          <Menu.Item
+            onClick={() => void navigate({ to: '/teams/$team/clusters/+', params: { team }, search: { like: name } })}
+          >
+            Duplicate…
+          </Menu.Item>
+          <Menu.Item color="red" onClick={() => setOpen('deletion')}>
+            Delete…
+          </Menu.Item>
+        </Menu.Dropdown>
+      </Menu>
+      {open === 'hibernation' && hibernation !== null && (
+        <PlannedChangeDialog
+          team={team}
+          cluster={cluster}
+          spec={hibernation.spec}
+          action={`${hibernation.verb} ${name}`}
+          onClose={() => setOpen(null)}
+        />
+      )}
+      {open === 'deletion' && <DeleteCluster team={team} cluster={cluster} onClose={() => setOpen(null)} />}
+    </>
+  );
+}
+
+/** There is no such cluster: who deleted it, if one of this name was deleted. */
+function Gone({ team, name }: { readonly team: string; readonly name: string }) {
+  const operations = useQuery(operationsQuery(team, name));
+  if (operations.data === undefined && operations.error === null) return <Loading what="what became of it" />;
+  const deletion = operations.data?.find(({ kind, state }) => kind === 'cluster.delete' && state === 'succeeded');
+  const link = (
+    <Link to="/teams/$team/clusters" params={{ team }}>
+      All clusters
+    </Link>
+  );
+  if (deletion === undefined) return <Empty action={link}>There is no cluster {name} in this team.</Empty>;
+  const at = Date.parse(deletion.updatedAt);
+  return (
+    <Empty action={link}>
+      {name} was deleted on {dayOf(at)} at {clockOf(at).slice(0, 5)} by {deletion.createdBy?.displayName ?? 'Corral'}.
+    </Empty>
   );
 }

@@ -3,6 +3,7 @@ import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { clustersQuery } from '../api/queries.js';
+import { doing } from '../api/words.js';
 import { useTeam } from '../shell/use-team.js';
 import { costText } from '../ui/money.js';
 import { Page } from '../ui/page.js';
@@ -11,7 +12,7 @@ import { ClusterStatus, OperationStatus } from '../ui/status.js';
 import { type Column, Table } from '../ui/table.js';
 import styles from './clusters.module.css';
 import { HibernateButton } from './hibernation.js';
-import { isMatch, nodesOf } from './summary.js';
+import { isMatch, nodesOf, waitingPoolsOf } from './summary.js';
 
 /** All clusters of the team. */
 export function ClustersPage() {
@@ -95,7 +96,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
     id: 'phase',
     label: 'Phase',
     sortBy: ({ status }) => status.phase,
-    cell: ({ status }) => <ClusterStatus phase={status.phase} />,
+    cell: (cluster) => <ClusterStatus phase={cluster.status.phase} waits={waitingPoolsOf(cluster).length > 0} />,
   },
   {
     id: 'version',
@@ -118,7 +119,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
         '–'
       ) : (
         <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }} className={styles.operation}>
-          <OperationStatus state={lastOperation.state} /> {lastOperation.kind}
+          <OperationStatus state={lastOperation.state} /> {doing[lastOperation.kind]}
         </Link>
       ),
   },

@@ -3,13 +3,20 @@ import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 
-/** Hibernates or resumes a cluster, after its plan was shown. Drafts and clusters under deletion do neither. */
+/** How to hibernate or resume the cluster; null for drafts and clusters under deletion, which do neither. */
+export function hibernationOf({ spec, status: { phase } }: Cluster) {
+  if (phase === 'Draft' || phase === 'Deleting') return null;
+  const verb = spec.hibernated ? ('Resume' as const) : ('Hibernate' as const);
+  return { verb, spec: { ...(spec as ClusterSpec), hibernated: !spec.hibernated } };
+}
+
+/** Hibernates or resumes a cluster, after its plan was shown. */
 export function HibernateButton({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const [isOpen, setOpen] = useState(false);
   const { name } = cluster.metadata;
-  const { hibernated } = cluster.spec;
-  if (cluster.status.phase === 'Draft' || cluster.status.phase === 'Deleting') return null;
-  const verb = hibernated ? 'Resume' : 'Hibernate';
+  const hibernation = hibernationOf(cluster);
+  if (hibernation === null) return null;
+  const { verb, spec } = hibernation;
   return (
     <>
       <Button onClick={() => setOpen(true)} aria-label={`${verb} ${name}`}>
@@ -19,7 +26,7 @@ export function HibernateButton({ team, cluster }: { readonly team: string; read
         <PlannedChangeDialog
           team={team}
           cluster={cluster}
-          spec={{ ...(cluster.spec as ClusterSpec), hibernated: !hibernated }}
+          spec={spec}
           action={`${verb} ${name}`}
           onClose={() => setOpen(false)}
         />

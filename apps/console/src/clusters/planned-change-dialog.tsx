@@ -1,10 +1,12 @@
+import { type FieldProblem, isCorralError } from '@corral/client';
 import type { Cluster, ClusterSpec } from '@corral/contracts';
-import { Modal } from '@mantine/core';
+import { Modal, Stack } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
 import { teamKey } from '../api/queries.js';
 import { PlanPanel } from '../cluster-form/plan-panel.js';
 import { usePlan } from '../cluster-form/use-plan.js';
+import { useReturnFocus } from '../ui/use-return-focus.js';
 
 export interface PlannedChangeDialogProps {
   readonly team: string;
@@ -16,37 +18,45 @@ export interface PlannedChangeDialogProps {
   readonly action: string;
   readonly onClose: () => void;
   readonly onApplied?: () => void;
+  /** Fields above the plan, with the problems that the API found. */
+  readonly fields?: (problems: readonly FieldProblem[]) => ReactNode;
 }
 
 /** Shows what a single change does, and applies it. */
-export function PlannedChangeDialog({ team, cluster, spec, action, onClose, onApplied }: PlannedChangeDialogProps) {
+export function PlannedChangeDialog(props: PlannedChangeDialogProps) {
+  const { team, cluster, spec, action, onClose, onApplied, fields } = props;
   const { name, etag } = cluster.metadata;
   const cache = useQueryClient();
   const [isConflict, setConflict] = useState(false);
   const planning = usePlan({ team, name }, spec, etag);
+  useReturnFocus();
   return (
     <Modal opened onClose={onClose} title={action} size="lg">
-      {isConflict && (
-        <p role="alert">
-          Another person changed {name} meanwhile, and nothing was applied. Read the plan for its present state, then
-          apply.
-        </p>
-      )}
-      <PlanPanel
-        target={{ team, name }}
-        began={cluster}
-        planning={planning}
-        action={action}
-        hint="Planning …"
-        onApplied={() => {
-          onApplied?.();
-          onClose();
-        }}
-        onConflict={() => {
-          setConflict(true);
-          void cache.invalidateQueries({ queryKey: teamKey(team) });
-        }}
-      />
+      <Stack>
+        {isConflict && (
+          <p role="alert">
+            Another person changed {name} meanwhile, and nothing was applied. Read the plan for its present state, then
+            apply.
+          </p>
+        )}
+        {fields?.(planning.isCurrent && isCorralError(planning.error) ? planning.error.errors : [])}
+        <PlanPanel
+          target={{ team, name }}
+          began={cluster}
+          planning={planning}
+          action={action}
+          hint="Planning …"
+          onCancel={onClose}
+          onApplied={() => {
+            onApplied?.();
+            onClose();
+          }}
+          onConflict={() => {
+            setConflict(true);
+            void cache.invalidateQueries({ queryKey: teamKey(team) });
+          }}
+        />
+      </Stack>
     </Modal>
   );
 }

@@ -10,7 +10,7 @@ const inDays = (days: number) => new Date(now + days * DAY_MS).toISOString();
 const cluster = (name: string, status: object, connectionRef = 'main') =>
   ({
     metadata: { name },
-    spec: { connectionRef },
+    spec: { connectionRef, nodePools: [] },
     status: { phase: 'Ready', conditions: [], lastOperation: null, kubernetes: null, ...status },
   }) as unknown as Cluster;
 const connection = (phase: string) =>
@@ -48,6 +48,17 @@ describe('what needs attention', () => {
 
     expect(attentionOf({ clusters: [cluster('web', { phase: 'Degraded', conditions })] }, now)).toMatchObject([
       { tone: 'warning', kind: 'Degraded', detail: 'One node is not ready.' },
+    ]);
+  });
+
+  it('is a pool whose machines have not joined', () => {
+    const waiting = {
+      ...cluster('web', { nodePools: [{ name: 'metal', nodes: { ready: 0, total: 0 } }] }),
+      spec: { nodePools: [{ name: 'metal', source: 'dedicated', maximum: 1 }] },
+    } as unknown as Cluster;
+
+    expect(attentionOf({ clusters: [waiting] }, now)).toMatchObject([
+      { tone: 'warning', subject: 'web', detail: 'metal waits for 1 machine.', to: '/clusters/web' },
     ]);
   });
 

@@ -1,4 +1,6 @@
 import type { CatalogueBody, Cluster, Connection, DnsTokenBody, DnsUsageBody } from '@corral/contracts';
+import { waitingPoolsOf } from '../clusters/summary.js';
+import { plural } from '../ui/plural.js';
 import type { Tone } from '../ui/status.js';
 
 /** Something that a person of the team should look at. */
@@ -34,6 +36,7 @@ export function attentionOf(facts: HomeFacts, now: number): Attention[] {
   return [
     ...(facts.clusters ?? []).flatMap(failureOf),
     ...(facts.connections ?? []).flatMap((connection) => rejectionOf(connection, facts.clusters ?? [])),
+    ...(facts.clusters ?? []).flatMap(waitsOf),
     ...(facts.clusters ?? []).flatMap((cluster) => endingVersionOf(cluster, now)),
     ...(facts.tokens ?? []).flatMap((token) => endingTokenOf(token, now)),
     ...quotasOf(facts),
@@ -55,6 +58,19 @@ function failureOf({ metadata: { name }, status }: Cluster): Attention[] {
       to: `/clusters/${name}`,
     },
   ];
+}
+
+function waitsOf(cluster: Cluster): Attention[] {
+  const { name } = cluster.metadata;
+  return waitingPoolsOf(cluster).map(({ pool, missing }) => ({
+    id: `machines ${name} ${pool}`,
+    tone: 'warning' as const,
+    kind: 'Waits',
+    subject: name,
+    detail: `${pool} waits for ${plural(missing, 'machine')}.`,
+    action: 'Show cluster',
+    to: `/clusters/${name}`,
+  }));
 }
 
 function rejectionOf({ metadata: { ref, name }, status }: Connection, clusters: readonly Cluster[]): Attention[] {
@@ -86,7 +102,7 @@ function endingVersionOf({ metadata: { name }, status: { kubernetes } }: Cluster
       subject: name,
       detail: `Kubernetes ${kubernetes.version} is supported until ${until.slice(0, 10)}.`,
       action: 'Upgrade',
-      to: `/clusters/${name}/change`,
+      to: `/clusters/${name}`,
     },
   ];
 }

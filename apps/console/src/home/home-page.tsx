@@ -11,7 +11,9 @@ import {
   dnsUsageQuery,
   operationsQuery,
 } from '../api/queries.js';
+import { didOf, doing } from '../api/words.js';
 import { actorOf } from '../audit/audit-entry-view.js';
+import { isOpen } from '../connections/connection-rules.js';
 import { teamPath } from '../shell/navigation.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { moneyRange, pricedMonthly, sumOfRanges, unpricedText } from '../ui/money.js';
@@ -109,8 +111,6 @@ export function HomePage() {
   );
 }
 
-const isOpen = ({ state }: Operation): boolean => state === 'queued' || state === 'running';
-
 interface AllLoadedProps {
   readonly queries: readonly { readonly query: UseQueryResult<unknown>; readonly what: string }[];
   readonly children: ReactNode;
@@ -155,11 +155,15 @@ function UnderWay({ team, operations }: { readonly team: string; readonly operat
           <OperationStatus state={state} />
           <span className="mono">{target.name}</span>
           <span>
-            {kind}, {progress} %, <Time at={createdAt} />
+            {doing[kind]}, {progress} %, <Time at={createdAt} />
             {waiting !== null && <span className="muted"> {waiting.message}</span>}
-            <Meter percent={progress} label={`Progress of ${kind} of ${target.name}`} />
+            <Meter percent={progress} label={`Progress of ${doing[kind]} ${target.name}`} />
           </span>
-          <Link to="/teams/$team/operations/$id" params={{ team, id }} aria-label={`Follow ${kind} of ${target.name}`}>
+          <Link
+            to="/teams/$team/operations/$id"
+            params={{ team, id }}
+            aria-label={`Follow ${doing[kind]} ${target.name}`}
+          >
             Follow
           </Link>
         </li>
@@ -243,7 +247,7 @@ function ChangeList({ changes }: { readonly changes: readonly Change[] }) {
         <li key={id} className={`${styles.item} ${styles.change}`}>
           <Time at={createdAt} />
           <span>{who}</span>
-          <span className="mono">{what}</span>
+          <span>{didOf(what)}</span>
           <span className="mono">{target}</span>
         </li>
       ))}

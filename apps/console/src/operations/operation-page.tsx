@@ -2,19 +2,21 @@ import type { Operation } from '@corral/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { clusterQuery, operationQuery } from '../api/queries.js';
+import { doing } from '../api/words.js';
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Copyable } from '../ui/copy.js';
-import { Page } from '../ui/page.js';
+import { Page, Section } from '../ui/page.js';
 import { Loaded } from '../ui/states.js';
-import { OperationProgress } from './operation-progress.js';
+import { Health, OperationProgress } from './operation-progress.js';
 
 /** Follows one operation. */
 export function OperationPage() {
   const { slug } = useTeam();
   const { id } = useParams({ from: '/signed-in/teams/$team/operations/$id' });
   const operation = useQuery(operationQuery(slug, id));
-  const title = operation.data === undefined ? 'Operation' : `${operation.data.kind} of ${operation.data.target.name}`;
+  const title =
+    operation.data === undefined ? 'Operation' : `${doing[operation.data.kind]} ${operation.data.target.name}`;
   return (
     <Page title={title} crumbs={[{ label: 'Clusters', to: teamPath(slug, '/clusters') }]}>
       <Loaded query={operation} what="the operation">
@@ -45,6 +47,11 @@ function OperationOfTarget({ team, operation }: { readonly team: string; readonl
         )}
       </p>
       <OperationProgress team={team} operation={operation} cluster={found} />
+      {found !== null && (
+        <Section title="Health">
+          <Health cluster={found} />
+        </Section>
+      )}
     </>
   );
 }

@@ -6,9 +6,11 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
+import { conditionNameOf, conditionText, doing, healthOf } from '../api/words.js';
+import { isOpen } from '../connections/connection-rules.js';
 import { Failed } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
-import { Time } from '../ui/time.js';
+import { Lasting, Time } from '../ui/time.js';
 import styles from './operations.module.css';
 
 export interface OperationProgressProps {
@@ -18,29 +20,40 @@ export interface OperationProgressProps {
   readonly cluster: Cluster | null;
 }
 
-/** How far an operation is, what it waits for, and who has to act. */
+/** What an operation does, how far it is, what it waits for, and who has to act. */
 export function OperationProgress({ team, operation, cluster }: OperationProgressProps) {
-  const { kind, target, state, progress, waiting, createdAt, createdBy, updatedAt, error } = operation;
+  const { kind, target, state, createdAt, createdBy, error } = operation;
   return (
     <div className={styles.progress}>
       <p>
-        <OperationStatus state={state} /> <span className="mono">{kind}</span> by {createdBy?.displayName ?? 'Corral'},{' '}
-        <Time at={createdAt} />
+        <OperationStatus state={state} /> {doing[kind]} <span className="mono">{target.name}</span>, by{' '}
+        {createdBy?.displayName ?? 'Corral'}, <Time at={createdAt} />
       </p>
-      <Meter percent={progress} label={`Progress of ${kind} of ${target.name}`} />
-      <p className="muted numeric">
-        {progress} %, last news <Time at={updatedAt} />
-      </p>
-      {waiting !== null && (
-        <p>
-          <Status tone="warning">{waiting.reason}</Status> {waiting.message} Since <Time at={waiting.since} />.
-        </p>
-      )}
+      {isOpen(operation) && <Advance operation={operation} />}
       {error.message !== undefined && (
         <OperationFailure key={operation.id} team={team} operation={operation} cluster={cluster} />
       )}
-      {cluster !== null && <Conditions cluster={cluster} />}
+      {isOpen(operation) && cluster !== null && <Steps cluster={cluster} />}
     </div>
+  );
+}
+
+function Advance({ operation: { kind, target, progress, waiting, updatedAt } }: { readonly operation: Operation }) {
+  return (
+    <>
+      <Meter percent={progress} label={`Progress of ${doing[kind]} ${target.name}`} />
+      <p className="muted numeric">
+        {progress} %, last news <Time at={updatedAt} />.{waiting === null && ' Nothing to do for you.'}
+      </p>
+      {waiting !== null && (
+        <p>
+          <Status tone="warning">Waits</Status> {waiting.message}{' '}
+          <span className="muted">
+            <Lasting since={waiting.since} />
+          </span>
+        </p>
+      )}
+    </>
   );
 }
 
@@ -72,20 +85,59 @@ function OperationFailure({ team, operation, cluster }: OperationProgressProps) 
   );
 }
 
-const conditionTones = { True: 'good', False: 'warning', Unknown: 'idle' } as const;
+const stepTones = { well: 'good', ill: 'running', unknown: 'running', asleep: 'idle' } as const;
 
-/** The observed facts behind the phase of a cluster. */
-export function Conditions({ cluster }: { readonly cluster: Cluster }) {
-  if (cluster.status.conditions.length === 0) return <p className="muted">Nothing was observed yet.</p>;
+/** What is reached already, and what is still to come. */
+function Steps({ cluster: { metadata, status } }: { readonly cluster: Cluster }) {
   return (
-    <ul className={styles.conditions} aria-label={`Conditions of ${cluster.metadata.name}`}>
-      {cluster.status.conditions.map(({ type, status, reason, message, lastTransitionTime }) => (
-        <li key={type}>
-          <Status tone={conditionTones[status]}>{type}</Status>
+    <ul className={styles.steps} aria-label={`Steps of ${metadata.name}`}>
+      {status.conditions.slice(0, STEPS).map((condition) => (
+        <li key={condition.type}>
+          <Status tone={stepTones[healthOf(condition)]}>{conditionNameOf(condition.type)}</Status>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The conditions of the garden come after those of this service. */
+const STEPS = 5;
+
+/** The checks of a cluster: what fails stands open, and the others are in a fold. */
+export function Health({ cluster }: { readonly cluster: Cluster }) {
+  const { conditions } = cluster.status;
+  const failing = conditions.filter((each) => healthOf(each) === 'ill' || healthOf(each) === 'unknown');
+  const others = conditions.filter((each) => !failing.includes(each));
+  if (conditions.length === 0) return <p className="muted">Nothing was checked yet.</p>;
+  const passed = failing.length === 0 ? `All ${others.length} checks pass` : `${others.length} other checks pass`;
+  return (
+    <>
+      {failing.length > 0 && <Checks conditions={failing} label={`Failing checks of ${cluster.metadata.name}`} />}
+      {others.length > 0 && (
+        <details>
+          <summary className={styles.fold}>{passed}</summary>
+          <Checks conditions={others} label={`Other checks of ${cluster.metadata.name}`} />
+        </details>
+      )}
+    </>
+  );
+}
+
+interface ChecksProps {
+  readonly conditions: Cluster['status']['conditions'];
+  readonly label: string;
+}
+
+function Checks({ conditions, label }: ChecksProps) {
+  return (
+    <ul className={styles.conditions} aria-label={label}>
+      {conditions.map((condition) => (
+        <li key={condition.type}>
+          <strong className={styles[healthOf(condition)]}>{conditionNameOf(condition.type)}</strong>
           <span>
-            {message === '' ? reason : message}{' '}
+            {conditionText(condition)}{' '}
             <span className="muted">
-              since <Time at={lastTransitionTime} />
+              <Lasting since={condition.lastTransitionTime} />
             </span>
           </span>
         </li>

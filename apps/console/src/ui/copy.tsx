@@ -61,9 +61,16 @@ export function Copyable({ text, label, tabIndex }: CopyableProps) {
   );
 }
 
+interface SnippetProps {
+  readonly text: string;
+  readonly label: string;
+  /** What is copied, if what is shown hides a part of it. */
+  readonly copies?: string;
+}
+
 /** Commands, configuration or a secret, with a button that copies all of it. */
-export function Snippet({ text, label }: { readonly text: string; readonly label: string }) {
-  const { copied, copy } = useCopy(text);
+export function Snippet({ text, label, copies = text }: SnippetProps) {
+  const { copied, copy } = useCopy(copies);
   return (
     <div className={styles.snippet}>
       {/* A scroll region must be reachable by keyboard. */}

@@ -26,9 +26,9 @@ describe('amounts of money', () => {
 
   test.each([
     [range('3.1', '9.3'), '+3.10 to +9.30 EUR'],
-    [range('-3.1', '-3.1'), '-3.10 EUR'],
+    [range('-3.1', '-3.1'), '−3.10 EUR'],
     [range('0', '0'), 'no change'],
-    [range('-1', '2'), '-1.00 to +2.00 EUR'],
+    [range('-1', '2'), '−1.00 to +2.00 EUR'],
     [range(null, '1'), 'not known'],
   ])('shows a difference of %j as %s', (amounts, shown) => {
     expect(moneyDifference(amounts, 'EUR')).toBe(shown);

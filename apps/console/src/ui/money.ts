@@ -71,4 +71,5 @@ export function sumOfRanges(ranges: readonly Range[]): Range {
 }
 
 const amountOf = (amount: string): string => new Big(amount).toFixed(DECIMALS);
-const signedAmountOf = (amount: string): string => (new Big(amount).gt(0) ? `+${amountOf(amount)}` : amountOf(amount));
+const signedAmountOf = (amount: string): string =>
+  new Big(amount).gt(0) ? `+${amountOf(amount)}` : amountOf(amount).replace('-', '−');

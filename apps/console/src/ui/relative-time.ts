@@ -7,15 +7,14 @@ export function relativeTime(at: number, now: number): string {
   const distance = Math.abs(now - at);
   if (distance < 10_000) return 'just now';
   if (distance > 31 * DAY) return dayOf(at);
-  const [count, unit] =
-    distance < MINUTE
-      ? [Math.round(distance / 1000), 's']
-      : distance < HOUR
-        ? [Math.round(distance / MINUTE), 'min']
-        : distance < 2 * DAY
-          ? [Math.round(distance / HOUR), 'h']
-          : [Math.round(distance / DAY), 'days'];
-  return at <= now ? `${count} ${unit} ago` : `in ${count} ${unit}`;
+  return at <= now ? `${spanText(distance)} ago` : `in ${spanText(distance)}`;
+}
+
+/** "31 s", "4 min", "3 h", "5 days". */
+export function spanText(ms: number): string {
+  if (ms < MINUTE) return `${Math.round(ms / 1000)} s`;
+  if (ms < HOUR) return `${Math.round(ms / MINUTE)} min`;
+  return ms < 2 * DAY ? `${Math.round(ms / HOUR)} h` : `${Math.round(ms / DAY)} days`;
 }
 
 /** "30 Jun 2027", in UTC. */

@@ -60,9 +60,12 @@ const serverTones: Readonly<Record<ServerPhase, Tone>> = {
 
 /* Phases stand verbatim: they are the words of the API, its documentation and its command lines. */
 
-export const ClusterStatus = ({ phase }: { readonly phase: ClusterPhase }) => (
-  <Status tone={clusterTones[phase]}>{phase}</Status>
-);
+/** @param waits whether a pool waits for a machine of the team: then a cluster is not simply well */
+export function ClusterStatus({ phase, waits = false }: { readonly phase: ClusterPhase; readonly waits?: boolean }) {
+  const tone = clusterTones[phase];
+  if (waits && tone === 'good') return <Status tone="warning">{`${phase}, waits for a machine`}</Status>;
+  return <Status tone={tone}>{phase}</Status>;
+}
 export const OperationStatus = ({ state }: { readonly state: OperationState }) => (
   <Status tone={operationTones[state]}>{state}</Status>
 );

@@ -1,6 +1,6 @@
 import { Tooltip } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
-import { dayOf, exactTime, relativeTime } from './relative-time.js';
+import { dayOf, exactTime, relativeTime, spanText } from './relative-time.js';
 
 const TICK_MS = 10_000;
 const listeners = new Set<() => void>();
@@ -35,6 +35,17 @@ export function Time({ at }: { readonly at: string }) {
   return (
     <Exact time={time} at={at}>
       {relativeTime(time, Math.max(now, Math.min(time, now + TICK_MS)))}
+    </Exact>
+  );
+}
+
+/** "for 31 s": how long something is so. @param since ISO 8601 */
+export function Lasting({ since }: { readonly since: string }) {
+  const now = useNow();
+  const time = Date.parse(since);
+  return (
+    <Exact time={time} at={since}>
+      {`for ${spanText(Math.max(0, now - time))}`}
     </Exact>
   );
 }

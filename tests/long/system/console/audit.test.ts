@@ -78,12 +78,12 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
       await team('PUT', `connections/${acme.connectionRef}/`, { spec: { name, provider: 'hcloud' } });
     }
     const page = await running.open('/teams/acme/audit?kind=dns');
-    await page.getByRole('button', { name: 'Details of dns.set_records changed.acme' }).press('Enter');
+    await page.getByRole('button', { name: 'Details: Set the records of changed.acme' }).press('Enter');
     await page.getByRole('heading', { name: 'Requested' }).waitFor();
     expect(await page.locator('del, ins').allTextContents()).toEqual(['192.0.2.1', '192.0.2.99']);
     await page.goto(page.url().replace('kind=dns', 'action=connection.replace'));
     await page
-      .getByRole('button', { name: /^Details of connection\.replace/ })
+      .getByRole('button', { name: /^Details: Changed connection/ })
       .first()
       .press('Enter');
     expect(await page.locator('del, ins').allTextContents()).toEqual(['First name', 'Second name']);
@@ -93,12 +93,12 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
   it('follows: new entries appear by themselves', async () => {
     const page = await running.open('/teams/acme/audit');
     await page
-      .getByRole('row', { name: /connection\.create/ })
+      .getByRole('row', { name: /Created connection/ })
       .first()
       .waitFor();
-    await page.getByLabel(/^Follow/).press('Space');
+    await page.getByLabel('Live', { exact: true }).press('Space');
     await team('PUT', 'service-accounts/followed/', { spec: { role: 'viewer' } });
-    await page.getByRole('row', { name: /service_account\..* followed/ }).waitFor();
+    await page.getByRole('row', { name: /service account.* followed/ }).waitFor();
     await closePage(page);
   });
 
@@ -116,7 +116,7 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     });
     await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme/usage?range=24h`);
     const requests = page.getByRole('figure').filter({ hasText: 'Requests to the DNS API' });
-    await requests.getByText('207 requests, at most 69 per hour; the team has 1 per minute').waitFor();
+    await requests.getByText('207 requests, at most 69 per hour; limit 60 per hour').waitFor();
     const bars = requests.locator('.recharts-bar-rectangle path');
     await bars.nth(2).waitFor();
     expect(await bars.count()).toBe(3);
@@ -132,7 +132,7 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     await page.emulateMedia({ colorScheme: 'dark' });
     await page.getByText('30 d', { exact: true }).click();
     await page.waitForURL(/range=30d/);
-    await requests.getByText('261 requests, at most 87 per day; the team has 1 per minute').waitFor();
+    await requests.getByText('261 requests, at most 87 per day; limit 1,440 per day').waitFor();
     await page.getByText('All values as a table').click();
     await page.getByRole('row').nth(3).waitFor();
     expect(await page.getByRole('row').count()).toBe(4);
