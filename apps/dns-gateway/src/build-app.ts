@@ -172,5 +172,7 @@ function refuseToken(why: TokenRefusal): DnsError {
       return tokenUnknown();
     case 'scope':
       return new DnsError('forbidden', 'The token does not have the scope dns.');
+    case 'read only':
+      return new DnsError('forbidden', 'The token only reads. A change requires one of a member or an administrator.');
   }
 }

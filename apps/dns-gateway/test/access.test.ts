@@ -98,9 +98,12 @@ describe('access', () => {
   };
 
   let gateway: TestGateway;
+  /** A token of acme that only reads. */
+  let reader: string;
   let calls = 0;
   beforeAll(async () => {
-    gateway = await startGateway();
+    gateway = await startGateway({ recordsPerTeam: 1_000 });
+    reader = (await gateway.issueToken(gateway.acme, { scopes: ['dns:read'] })).token;
   });
   afterAll(() => gateway.close());
 
@@ -164,6 +167,14 @@ describe('access', () => {
         const ask = () => send(route, how.own(own), token);
 
         if (route.anyScope) checkShape(route, await ask());
+        else await expectRefusal(gateway, ask, 403, 'forbidden');
+      });
+
+      it(`${route.kind === 'read' ? 'serves' : 'is forbidden to'} a token that only reads`, async () => {
+        const own = await makeOwn();
+        const ask = () => send(route, how.own(own), reader);
+
+        if (route.kind === 'read') checkShape(route, await ask());
         else await expectRefusal(gateway, ask, 403, 'forbidden');
       });
 
@@ -341,6 +352,18 @@ describe('what a token says of itself', () => {
         names: [],
         types: [],
         records: null,
+      });
+    });
+
+    it('that only reads says so: its names, and no types', async () => {
+      const team = await gateway.createTeam('watched');
+      const { token } = await gateway.issueToken(team, { scopes: ['dns:read'] });
+
+      expect(await tokenOf(token)).toMatchObject({
+        scopes: ['dns:read'],
+        names: ['watched'],
+        types: [],
+        records: { used: 0, limit: 200 },
       });
     });
 

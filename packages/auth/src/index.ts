@@ -25,6 +25,7 @@ export {
 } from './dns/token-store.js';
 export {
   bearerToken,
+  DNS_READ_SCOPE,
   DNS_SCOPE,
   type DnsCaller,
   type DnsTokenVerifier,

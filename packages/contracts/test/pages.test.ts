@@ -68,8 +68,18 @@ const dnsRow = (route: DnsRoute): string[] => [
   `\`${route.method.toUpperCase()} /v1${route.path}\``,
   route.tokenless === undefined ? '401 `unauthorized`' : `401 \`unauthorized\`; ${route.status} ${route.tokenless}`,
   route.anyScope ? `${route.status}, about itself only` : '403 `forbidden`',
+  route.kind === 'read' ? String(route.status) : '403 `forbidden`',
   strangerCells[dnsStrangerVerdictOf(route)](route),
   String(route.status),
+];
+
+const dnsHead = [
+  'route',
+  'no token',
+  'no scope `dns`',
+  'scope `dns:read`',
+  'token of another team',
+  'token of the team',
 ];
 
 const clusterHead = [
@@ -116,9 +126,9 @@ Viewers get kubeconfigs with the scope \`viewer\` only.
 ## DNS record API
 
 An unknown, expired or revoked token is treated like a missing one. A token of another team gets, to the byte, the answer of a name or an
-id that does not exist.
+id that does not exist. The scope \`dns:read\` is that of viewers, in their sessions.
 
-${markdownTable(['route', 'no token', 'no scope `dns`', 'token of another team', 'token of the team'], dnsRoutes.map(dnsRow))}
+${markdownTable(dnsHead, dnsRoutes.map(dnsRow))}
 
 \`/healthz\`, \`/readyz\`, \`/openapi.json\`, \`/docs/\` and the pages of problem codes at \`/problems/\` are public.
 `;

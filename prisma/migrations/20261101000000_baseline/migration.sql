@@ -510,7 +510,7 @@ FOR EACH ROW WHEN (NEW."revoked_at" IS NOT NULL) EXECUTE FUNCTION "dns_token_end
 CREATE TRIGGER "session_deleted" AFTER DELETE ON "session"
 FOR EACH ROW EXECUTE FUNCTION "dns_token_end_with_session"();
 
--- It also ends with the membership, and with the right to write.
+-- It also ends with the membership, and when the right to write is taken or given.
 CREATE FUNCTION "dns_token_end_with_membership"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   UPDATE "dns_token" SET "revoked_at" = clock_timestamp()
@@ -520,8 +520,8 @@ END;
 $$;
 CREATE TRIGGER "membership_ended" AFTER DELETE ON "membership"
 FOR EACH ROW EXECUTE FUNCTION "dns_token_end_with_membership"();
-CREATE TRIGGER "membership_lowered" AFTER UPDATE OF "role" ON "membership"
-FOR EACH ROW WHEN (NEW."role"::text = 'viewer') EXECUTE FUNCTION "dns_token_end_with_membership"();
+CREATE TRIGGER "right_to_write_changed" AFTER UPDATE OF "role" ON "membership"
+FOR EACH ROW WHEN ((OLD."role"::text = 'viewer') <> (NEW."role"::text = 'viewer')) EXECUTE FUNCTION "dns_token_end_with_membership"();
 
 -- DNS: writes
 -- -----------

@@ -11,12 +11,15 @@ export async function whoami(cli: Cli): Promise<void> {
 function factsText(facts: DnsTokenFacts): string {
   const { name, kind, team, demo, zone, endpoint, names, types, expires_at, records, requests } = facts;
   const left = ({ remaining, limit }: DnsTokenFacts['requests']['per_token']) => `${remaining} of ${limit} left`;
+  const reach = names.map((each) => `${each} and below`).join(', ');
   const rows: [string, string][] = [
     ['Token', `${name} (${kind})`],
     team === null ? ['Demo', demo ?? '-'] : ['Team', team],
     ['Zone', zone.name],
     ['Endpoint', endpoint ?? '-'],
-    ['Writes', `${names.map((each) => `${each} and below`).join(', ')}; ${types.join(', ')}`],
+    types.length === 0
+      ? ['Reads', names.length === 0 ? 'only itself' : reach]
+      : ['Writes', `${reach}; ${types.join(', ')}`],
     ['Expires', expires_at ?? 'when it is revoked'],
     ['Records', records === null ? '-' : `${records.used + records.reserved} of ${records.limit}`],
     ['Requests', `${left(requests.per_token)} per minute for this token, ${left(requests.per_team)} for the team`],

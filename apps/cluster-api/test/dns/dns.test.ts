@@ -368,6 +368,22 @@ describe('dns session', () => {
       });
     });
 
+    it('only reads for a viewer, and ends when the role gives or takes the right to write', async () => {
+      const roleOf = (role: 'viewer' | 'member' | 'admin') =>
+        test.db.membership.updateMany({ where: { userId: team.member.id, teamId: team.id }, data: { role } });
+      await roleOf('viewer');
+      const ofViewer = [await started(), await started()] as const;
+      expect(await verifier.verify(ofViewer[0])).toMatchObject({ ownerLabel: team.slug, scopes: ['dns:read'] });
+      await roleOf('member');
+      expect(await verifier.verify(ofViewer[1])).toBeNull();
+
+      const ofMember = [await started(), await started()] as const;
+      await roleOf('admin');
+      expect(await verifier.verify(ofMember[0])).toMatchObject({ scopes: ['dns'] });
+      await roleOf('viewer');
+      expect(await verifier.verify(ofMember[1])).toBeNull();
+    });
+
     it('is neither counted nor listed among the tokens of the team, and cannot be revoked as one of them', async () => {
       await started();
       const [row] = await rowsOf();

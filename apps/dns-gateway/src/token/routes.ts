@@ -1,5 +1,5 @@
 import type { ChargedBudget } from '@corral/admission';
-import { DNS_SCOPE, type DnsCaller, dnsCallerOf } from '@corral/auth';
+import { DNS_READ_SCOPE, DNS_SCOPE, type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { coveredRoot, coversType, type TokenBody, writableTypes } from '@corral/contracts';
 import type { RecordQuota, TokenUse } from '@corral/dns-data';
 import { sendJsonText } from '@corral/http-api';
@@ -22,14 +22,15 @@ export function tokenRoutes({ zones, readTokenUse, limits, config }: Services): 
         zone: { id, name },
         ...reachOf(caller),
         requests: { per_token: leftBody(token), per_team: leftBody(team) },
-        records: hasScope(caller) ? quotaBody(caller, use, config.quota) : null,
+        records: canRead(caller) ? quotaBody(caller, use, config.quota) : null,
       };
       sendJsonText(res, 200, JSON.stringify({ token: body }));
     },
   };
 }
 
-const hasScope = ({ scopes }: DnsCaller): boolean => scopes.includes(DNS_SCOPE);
+const canWrite = ({ scopes }: DnsCaller): boolean => scopes.includes(DNS_SCOPE);
+const canRead = (caller: DnsCaller): boolean => canWrite(caller) || caller.scopes.includes(DNS_READ_SCOPE);
 
 /** The team of a demo is not shown: its token is for people outside the team. */
 function identityOf({ tokenId, kind, ownerLabel, scopes, expiresAt }: DnsCaller, use: TokenUse) {
@@ -46,8 +47,9 @@ function identityOf({ tokenId, kind, ownerLabel, scopes, expiresAt }: DnsCaller,
 }
 
 function reachOf(caller: DnsCaller) {
-  if (!hasScope(caller)) return { names: [], types: [] };
-  return { names: [coveredRoot(caller)], types: writableTypes.filter((type) => coversType(caller, type)) };
+  if (!canRead(caller)) return { names: [], types: [] };
+  const types = canWrite(caller) ? writableTypes.filter((type) => coversType(caller, type)) : [];
+  return { names: [coveredRoot(caller)], types };
 }
 
 const leftBody = ({ limit, remaining, resetAt }: ChargedBudget) => ({

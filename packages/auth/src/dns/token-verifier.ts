@@ -51,6 +51,8 @@ function checksumOf(secret: string): string {
 
 /** The scope that the record-set endpoints require. */
 export const DNS_SCOPE = 'dns';
+/** Enough for their reads. Sessions of viewers have it. */
+export const DNS_READ_SCOPE = 'dns:read';
 
 /** The caller of the DNS API, from its token. Contains nothing that would reveal the token's text. */
 export interface DnsCaller extends TokenCoverage {
@@ -226,7 +228,7 @@ function presentedDnsToken(req: IncomingMessage & { [PRESENTED]?: PresentedToken
 /** The stored form of a request's token, which may be that of no token. Null without one. */
 export const dnsTokenHashOf = (req: IncomingMessage): string | null => presentedDnsToken(req)?.hash ?? null;
 
-export type TokenRefusal = 'missing' | 'unknown' | 'scope';
+export type TokenRefusal = 'missing' | 'unknown' | 'scope' | 'read only';
 
 export interface RequireDnsTokenOptions {
   readonly verifier: DnsTokenVerifier;
@@ -243,13 +245,18 @@ export interface RequireDnsTokenOptions {
 export interface DnsTokenCheck {
   /** Finds the caller of the request's token for `findDnsCaller`. Refuses nothing, so that limits can tell callers from strangers. */
   readonly load: RequestHandler;
-  /** Requires a valid DNS token, in general with the scope `dns`. Runs after `load`. */
+  /** Requires a valid DNS token, in general with the scope `dns`, or `dns:read` for GET and HEAD. Runs after `load`. */
   readonly require: RequestHandler;
 }
 
 export function dnsTokenCheck(options: RequireDnsTokenOptions): DnsTokenCheck {
   const { verifier, onUse, refuse, isPublic = () => false, isForAnyScope = () => false } = options;
-  const suits = ({ scopes }: DnsCaller, req: Request): boolean => scopes.includes(DNS_SCOPE) || isForAnyScope(req);
+  const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';
+  const refusalOf = ({ scopes }: DnsCaller, req: Request): TokenRefusal | null => {
+    if (scopes.includes(DNS_SCOPE) || isForAnyScope(req)) return null;
+    if (!scopes.includes(DNS_READ_SCOPE)) return 'scope';
+    return isRead(req) ? null : 'read only';
+  };
   return {
     async load(req, res, next) {
       const token = presentedDnsToken(req);
@@ -264,7 +271,8 @@ export function dnsTokenCheck(options: RequireDnsTokenOptions): DnsTokenCheck {
       if (req.headers.authorization === undefined && isPublic(req)) return next();
       const caller = findDnsCaller(res);
       if (caller === null) throw refuse(presentedDnsToken(req) === null ? 'missing' : 'unknown');
-      if (!suits(caller, req)) throw refuse('scope');
+      const refusal = refusalOf(caller, req);
+      if (refusal !== null) throw refuse(refusal);
       next();
     },
   };

@@ -119,7 +119,11 @@ export const tokenSchema = atLeast({
     enum: ['team', 'session', 'demo'],
     description: '`team`: issued by the team. `session`: of a signed-in person. `demo`: of a demo.',
   },
-  scopes: { type: 'array', items: { type: 'string' }, description: 'Without `dns` the token can only read itself.' },
+  scopes: {
+    type: 'array',
+    items: { type: 'string' },
+    description: '`dns` reads and writes, `dns:read` only reads. Without either the token can only read itself.',
+  },
   created_at: timeSchema,
   expires_at: { ...timeSchema, type: ['string', 'null'], description: 'Null: valid until it is revoked.' },
   team: { type: ['string', 'null'], minLength: 1, description: 'Null for the token of a demo.' },

@@ -127,7 +127,7 @@ function descriptionOf(route: DnsRoute): string {
   if (route.anyScope) return 'For every valid token, whatever its scopes.';
   return [
     route.tokenless === undefined
-      ? 'Requires a token with the scope `dns`.'
+      ? `Requires a token with the scope \`dns\`${route.kind === 'read' ? ' or `dns:read`' : ''}.`
       : `Requires a token with the scope \`dns\` or, without one, a request ${route.tokenless}.`,
     ...(route.operationId === 'createDemo' ? [] : [ofOtherTeams[dnsStrangerVerdictOf(route)]]),
     ...(isForwarded(route) ? ['The change is sent upstream once; one record set changes at a time.'] : []),

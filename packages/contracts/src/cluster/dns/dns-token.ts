@@ -92,7 +92,9 @@ export const dnsSessionSchema = exactly({
   token: {
     type: 'string',
     pattern: '^[A-Za-z0-9]{64}$',
-    description: 'Covers all names of the team. Ends with the session, and with the membership in the team.',
+    description:
+      'Covers all names of the team; that of a viewer only reads. Ends with the session, with the membership in the team, ' +
+      'and when a viewer gets another role or the reverse.',
   },
   expiresAt: { ...time, description: 'At most 15 minutes from now. Request another one before then.' },
 });
