@@ -248,14 +248,18 @@ describe('the value of a record', () => {
   });
 
   it.each<[type: string, refusal: RegExp, values: string[]]>([
-    ['A', /is no IPv4 address\.$/, ['', '192.0.2.300', '192.0.2', '192.0.2.1 ', '192.0.2.01', '192.0.2.0/24', '::1']],
+    [
+      'A',
+      /is not an IPv4 address\.$/,
+      ['', '192.0.2.300', '192.0.2', '192.0.2.1 ', '192.0.2.01', '192.0.2.0/24', '::1'],
+    ],
     [
       'AAAA',
-      /is no IPv6 address\.$/,
+      /is not an IPv6 address\.$/,
       ['', '192.0.2.1', '2001:db8::g', 'fe80::1%eth0', '2001:db8::/32', '2001:db8:::1'],
     ],
-    ['CNAME', /^müll\.example\.org\. is no name\. .* xn-- form\.$/, ['müll.example.org.']],
-    ['CNAME', /is no name/, ['', 'a b', 'a..b', '..', `${'x'.repeat(64)}.net.`, 'x.'.repeat(130), 'a.*.b']],
+    ['CNAME', /^"müll\.example\.org\." is not a name\. .* xn-- form\.$/, ['müll.example.org.']],
+    ['CNAME', /is not a name/, ['', 'a b', 'a..b', '..', `${'x'.repeat(64)}.net.`, 'x.'.repeat(130), 'a.*.b']],
     ['TXT', /need double quotes/, ['', 'unquoted', '"open', '"a" b', '"a"  "b"', '"a""b"', '"a" ']],
     ['TXT', /at most 255 bytes/, [long(256), `"${'ä'.repeat(128)}"`, `"ok" ${long(256)}`]],
     ['TXT', /at most \\255/, ['"\\999"']],

@@ -93,7 +93,11 @@ export function planChanges(actual: readonly Rrset[], wanted: readonly WantedSet
     if (isOverwriting) overwritten.push(`${key} was changed after you began, and this replaces that change.`);
     if (!isSame(from, to)) all.push({ key, name, type, from, to, ...(source === undefined ? {} : { source }) });
   }
-  const refusals = refusalsOf(all, existing.keys(), (change) => refusalOf(change, coverage, context.zoneName));
+  const refusals = refusalsOf(
+    all,
+    existing.keys(),
+    (change) => problemsOf(change, coverage, context.zoneName)[0]?.text ?? null,
+  );
   const changes = all.filter(({ key }) => !refusals.has(key));
   return {
     waves: inWaves(changes, context),
@@ -164,33 +168,55 @@ export const coverageOf = ({ ownerLabel, withinName = null, withinTypes = [] }: 
   withinTypes,
 });
 
-/** @returns why the API refuses the change, by the rules of the API; null if it does not */
-export function refusalOf(change: SetChange, coverage: TokenCoverage, zoneName: string): string | null {
+/** A rule of the API that a set would break, and where: at its name, its TTL, its records, or one of them by its place. */
+export interface SetProblem {
+  readonly at: 'name' | 'ttl' | 'records' | number;
+  readonly text: string;
+}
+
+/** @returns why the API refuses the change, by the rules of the API; empty if it does not */
+export function problemsOf(change: SetChange, coverage: TokenCoverage, zoneName: string): SetProblem[] {
   const { name, type, from, to } = change;
-  const refusal = writeRefusal(coverage, { zoneName, name, type });
-  if (refusal !== null || to === null) return refusal;
-  return (to.ttl === from?.ttl ? null : ttlRefusal(to.ttl)) ?? recordsRefusal(change, to.records);
+  const ofName = writeRefusal(coverage, { zoneName, name, type });
+  if (to === null) return ofName === null ? [] : [{ at: 'name', text: ofName }];
+  const ofTtl = to.ttl === from?.ttl ? null : ttlRefusal(to.ttl);
+  return [
+    ...(ofName === null ? [] : [{ at: 'name' as const, text: ofName }]),
+    ...(ofTtl === null ? [] : [{ at: 'ttl' as const, text: ofTtl }]),
+    ...recordsProblems(change, to.records),
+  ];
 }
 
 /** What a set has already was accepted once. */
-function recordsRefusal({ type, from }: SetChange, records: SetContent['records']): string | null {
-  const { recordsPerRrset, valueCharacters, commentCharacters } = dnsLimits;
-  if (records.length === 0) return 'A record set needs at least one record. Remove the set instead.';
-  if (records.length > recordsPerRrset && records.length > (from?.records.length ?? 0)) {
-    return `${records.length} records do not fit: a record set has at most ${recordsPerRrset}.`;
-  }
-  if (type === 'CNAME' && records.length > 1) return 'A CNAME has one value.';
+function recordsProblems({ type, from }: SetChange, records: SetContent['records']): SetProblem[] {
   const known = new Set(from?.records.map(({ value }) => value));
-  if (new Set(records.map(({ value }) => value)).size < records.length) return 'Two records have the same value.';
-  for (const { value, comment } of records) {
-    if (value === '') return 'A value is empty.';
-    if (charactersOf(value) > valueCharacters) return `A value has at most ${valueCharacters} characters.`;
-    if (charactersOf(comment ?? '') > commentCharacters)
-      return `A comment has at most ${commentCharacters} characters.`;
-    const refusal = known.has(value) ? null : valueRefusal(type, value);
-    if (refusal !== null) return refusal;
+  const values = records.map(({ value }) => value);
+  const ofAll = countRefusal(type, records.length, from?.records.length ?? 0);
+  return [
+    ...(ofAll === null ? [] : [{ at: 'records' as const, text: ofAll }]),
+    ...records.flatMap((record, at) => {
+      const isTwice = values.indexOf(record.value) < at;
+      const text = isTwice ? 'Two records have the same value.' : recordRefusal(type, record, known.has(record.value));
+      return text === null ? [] : [{ at, text }];
+    }),
+  ];
+}
+
+function countRefusal(type: string, count: number, before: number): string | null {
+  const { recordsPerRrset } = dnsLimits;
+  if (count === 0) return 'A record set needs at least one record. Remove the set instead.';
+  if (count > recordsPerRrset && count > before) {
+    return `${count} records do not fit: a record set has at most ${recordsPerRrset}.`;
   }
-  return null;
+  return type === 'CNAME' && count > 1 ? 'A CNAME has one value.' : null;
+}
+
+function recordRefusal(type: string, { value, comment }: SetRecord, isKnown: boolean): string | null {
+  const { valueCharacters, commentCharacters } = dnsLimits;
+  if (value === '') return 'A value is empty.';
+  if (charactersOf(value) > valueCharacters) return `A value has at most ${valueCharacters} characters.`;
+  if (charactersOf(comment ?? '') > commentCharacters) return `A comment has at most ${commentCharacters} characters.`;
+  return isKnown ? null : valueRefusal(type, value);
 }
 
 const charactersOf = (text: string): number => [...text].length;

@@ -2,7 +2,17 @@ import type { Rrset } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { asJson, asTerraform, asZoneFile } from '../src/export-formats.js';
-import { contentOf, isSame, type PlanContext, planChanges, type WantedSet, wayBack } from '../src/plan.js';
+import {
+  contentOf,
+  coverageOf,
+  isSame,
+  type PlanContext,
+  planChanges,
+  problemsOf,
+  type SetChange,
+  type WantedSet,
+  wayBack,
+} from '../src/plan.js';
 import { originIn, planZoneFile, readZoneFile } from '../src/zone-file-plan.js';
 
 const context = { zoneName: 'example.test', ownerLabel: 'acme', records: { used: 3, reserved: 0, limit: 10 } };
@@ -62,7 +72,7 @@ describe('a plan of record sets', () => {
     ['an empty value', want('acme', 'A', ['']), /value is empty/],
     ['a value that is too long', want('acme', 'TXT', ['x'.repeat(4_097)]), /at most 4096 characters/],
     ['a TTL below the shortest', want('acme', 'A', ['192.0.2.1'], 30), /from 60 to 2147483647/],
-    ['a value that is no address', want('acme', 'A', ['192.0.2.300']), /192\.0\.2\.300 is no IPv4 address/],
+    ['a value that is no address', want('acme', 'A', ['192.0.2.300']), /"192\.0\.2\.300" is not an IPv4 address/],
     ['two targets', want('acme', 'CNAME', ['x.org.', 'y.org.']), /A CNAME has one value/],
     [
       'a CNAME beside other sets',
@@ -74,6 +84,18 @@ describe('a plan of record sets', () => {
 
     expect(plan.waves).toEqual([]);
     expect(plan.refused.map((change) => change.refusal)).toEqual([expect.stringMatching(refusal)]);
+  });
+
+  it('names every rule that a set breaks, with its part', () => {
+    const values = ['192.0.2.1', '192.0.2', '192.0.2.1'];
+    const [change] = planChanges(actual, [want('www.globex', 'A', values, 5)], context).refused;
+
+    expect(problemsOf(change as SetChange, coverageOf(context), context.zoneName).map(({ at }) => at)).toEqual([
+      'name',
+      'ttl',
+      1,
+      2,
+    ]);
   });
 
   it('says how many records are too many', () => {
@@ -134,7 +156,7 @@ describe('a plan of record sets', () => {
     expect(plan.waves.flat().map(({ key }) => key)).toEqual(['api.acme TXT']);
     expect(plan.refused.map(({ key, refusal }) => [key, refusal])).toEqual([
       ['www.acme A', 'It stays, because www.acme CNAME is refused.'],
-      ['www.acme CNAME', expect.stringMatching(/is no name/)],
+      ['www.acme CNAME', expect.stringMatching(/is not a name/)],
     ]);
   });
 

@@ -21,7 +21,7 @@ export function testDns(started: () => RunningConsole): void {
     await page.getByLabel('Value 1').fill('192.0.2');
     await page.getByText('The name does not belong to you.').waitFor();
     await page.getByLabel('Name', { exact: true }).fill('www.acme');
-    await page.getByText('192.0.2 is no IPv4 address.').waitFor();
+    await page.getByText('"192.0.2" is not an IPv4 address.').waitFor();
     await page.getByLabel('Value 1').fill('192.0.2.7');
     await page.getByLabel('Labels').fill('env=prod');
     await expectAccessible(page);

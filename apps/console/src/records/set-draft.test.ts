@@ -73,8 +73,8 @@ describe('a record set that is edited', () => {
     ['a TTL that is no number', { ttl: '1h' }, /number of seconds/],
     ['a negative TTL', { ttl: '-1' }, /number of seconds/],
     ['labels without a value', { labels: 'env' }, /key=value/],
-    ['a value that is no IPv4 address', { records: [{ value: '192.0.2', comment: '' }] }, /no IPv4 address/],
-    ['a value that is no IPv6 address', { type: 'AAAA', records: [{ value: '::g', comment: '' }] }, /no IPv6 address/],
+    ['a value that is no IPv4 address', { records: [{ value: '192.0.2', comment: '' }] }, /not an IPv4 address/],
+    ['a value that is no IPv6 address', { type: 'AAAA', records: [{ value: '::g', comment: '' }] }, /not an IPv6 address/],
     ['a TXT value with one quote', { type: 'TXT', records: [{ value: '"x', comment: '' }] }, /double quotes/],
     ['a target that is no name', { type: 'CNAME', records: [{ value: 'müll.org.', comment: '' }] }, /xn-- form/],
     [

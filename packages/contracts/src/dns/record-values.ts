@@ -15,10 +15,10 @@ export function ttlRefusal(ttl: number | null): string | null {
 
 /** @returns why the upstream refuses the value for a set of this type, or null. Types that are not written are not checked */
 export function valueRefusal(type: string, value: string): string | null {
-  if (type === 'A') return isIpv4(value) ? null : `${shortened(value)} is no IPv4 address.`;
-  if (type === 'AAAA') return isIpv6(value) ? null : `${shortened(value)} is no IPv6 address.`;
+  if (type === 'A') return isIpv4(value) ? null : `"${shortened(value)}" is not an IPv4 address.`;
+  if (type === 'AAAA') return isIpv6(value) ? null : `"${shortened(value)}" is not an IPv6 address.`;
   if (type === 'CNAME' && !isHost(value)) {
-    return `${shortened(value)} is no name. Labels have 1 to 63 letters, digits, hyphens and underscores; write other letters in their xn-- form.`;
+    return `"${shortened(value)}" is not a name. Labels have 1 to 63 letters, digits, hyphens and underscores; write other letters in their xn-- form.`;
   }
   return type === 'TXT' ? txtRefusal(value) : null;
 }

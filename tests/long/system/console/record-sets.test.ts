@@ -153,7 +153,7 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
 
     for (const text of ['new.acme A 192.0.2.7\napi.acme TXT "open', 'new.acme A 192.0.2.7\napi.acme CNAME müll.org.']) {
       await paste(page, text);
-      await page.getByText(/A quote is not closed|müll\.org\. is no name/).waitFor();
+      await page.getByText(/A quote is not closed|"müll\.org\." is not a name/).waitFor();
       expect(await page.getByLabel(/^Also remove/).count()).toBe(0);
     }
     await paste(page, 'www.globex.example.test. A 192.0.2.7');
