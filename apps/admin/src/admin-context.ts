@@ -1,3 +1,4 @@
+import type { Writable } from 'node:stream';
 import {
   type DnsTokenStore,
   dnsTokenStore,
@@ -27,6 +28,8 @@ export interface AdminIo {
   readonly migrationsDir: string;
   out(text: string): void;
   err(text: string): void;
+  /** Where `backup -` writes. */
+  readonly stdout: Writable;
   /** How long a reconciler may take to begin a sync, in ms. Default: 30,000. */
   readonly takenWithinMs?: number;
 }

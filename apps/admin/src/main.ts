@@ -7,6 +7,7 @@ process.exitCode = await runAdmin(process.argv.slice(2), {
   get migrationsDir() {
     return findMigrations(process.env);
   },
+  stdout: process.stdout,
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
 });

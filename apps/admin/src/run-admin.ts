@@ -2,7 +2,7 @@ import { corralVersion } from '@corral/service';
 import { Command, CommanderError } from 'commander';
 import { type AdminIo, type WithContext, withContext } from './admin-context.js';
 import { auditCommand } from './commands/audit.js';
-import { backupCommand, restoreCommand } from './commands/backup.js';
+import { backupCommand, backupStoredCommand, restoreCommand } from './commands/backup.js';
 import { courseCommand } from './commands/course.js';
 import { holdCommand, resumeCommand } from './commands/hold.js';
 import { migrateCommand } from './commands/migrate.js';
@@ -56,6 +56,7 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
     secretsCommand(withIo),
     migrateCommand(withIo),
     backupCommand(withIo),
+    backupStoredCommand(withIo),
     restoreCommand(withIo),
     holdCommand(withIo),
     resumeCommand(withIo),

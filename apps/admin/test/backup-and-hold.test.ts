@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { connectPool, type Pool } from '@corral/database';
@@ -68,6 +68,43 @@ describe('backup', () => {
         code: 1,
         err: expect.stringContaining('already exists'),
       });
+    });
+  });
+
+  describe('a backup that runs by itself', () => {
+    const backupsCounted = async (): Promise<string[]> =>
+      (await admin.json<{ acts: { action: string; targetName: string }[] }>('operators')).acts
+        .filter(({ action }) => action === 'database.backup')
+        .map(({ targetName }) => targetName);
+
+    it('is written to standard output, and can be restored from there', async () => {
+      const { code, out, err, bytes } = await admin.run('backup', '-');
+      const stored = join(admin.folder, 'streamed.backup');
+      await writeFile(stored, bytes);
+
+      expect({ code, out, err }).toEqual({ code: 0, out: '', err: expect.stringContaining('rows of') });
+      expect(await restore(stored, '--check')).toMatchObject({ code: 0, out: expect.stringContaining('is complete') });
+    });
+
+    it('gets a name in a folder, where old backups and what interrupted ones left are removed, and nothing else', async () => {
+      const folder = join(admin.folder, 'backups');
+      const [old, older] = ['corral-20260102T000000Z.backup', 'corral-20260101T000000Z.backup'];
+      await mkdir(folder);
+      for (const name of [old, older, `${older}.partial`, 'notes.txt']) await writeFile(join(folder, name), '');
+
+      const { file, removed } = await admin.json<{ file: string; removed: string[] }>('backup', folder, '--keep', '2');
+
+      expect(file).toMatch(/corral-\d{8}T\d{6}Z\.backup$/);
+      expect(removed.sort()).toEqual([older, `${older}.partial`]);
+      expect((await readdir(folder)).sort()).toEqual([old, basename(file), 'notes.txt'].sort());
+    });
+
+    it('does not count until it is in a safe place, if that is another one', async () => {
+      await admin.json('backup', join(admin.folder, 'to-upload.backup'), '--no-count');
+      expect(await backupsCounted()).not.toContain('to-upload.backup');
+
+      await admin.json('backup-stored', 'to-upload.backup');
+      expect(await backupsCounted()).toContain('to-upload.backup');
     });
   });
 

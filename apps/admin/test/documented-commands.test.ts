@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { runAdmin } from '../src/run-admin.js';
@@ -58,6 +59,7 @@ describe('the commands in the documentation', () => {
         env: {},
         folder: '/nowhere',
         migrationsDir: '/nowhere',
+        stdout: new PassThrough(),
         out: () => undefined,
         err(text: string) {
           err += text;
@@ -77,6 +79,7 @@ describe('the commands in the documentation', () => {
         env: {},
         folder: '/nowhere',
         migrationsDir: '/nowhere',
+        stdout: new PassThrough(),
         out: () => undefined,
         err: () => undefined,
       });

@@ -4,6 +4,7 @@ import { retentionRules } from '@corral/database';
 import { createMetrics } from '@corral/service';
 import { deleteRows } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { backupMetrics } from '../src/upkeep/backups.js';
 import { countOperations, openOperationMetrics, operationEndMetrics } from '../src/upkeep/operations.js';
 import { ownTables, tableSizeMetrics, tableSizes } from '../src/upkeep/retention.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './support/cluster-rows.js';
@@ -619,6 +620,20 @@ describe('operations and sizes', () => {
       await become('succeeded', 100);
       await expect(become('failed', 100)).rejects.toThrow();
     });
+  });
+
+  it('the age of the last backup is a metric that is absent while there was none', async () => {
+    const metrics = createMetrics({ service: 'test' });
+    backupMetrics(metrics, at.pool);
+    const age = async () => /^corral_backup_age_seconds\{.*\} (\S+)$/m.exec(await metrics.registry.metrics())?.[1];
+    expect(await age()).toBeUndefined();
+
+    await at.pool.query(
+      `INSERT INTO operator_act (operator, action, target_kind, target_name, created_at)
+       SELECT 'cron', 'database.backup', 'Database', 'a file', now() - make_interval(hours => ago) FROM unnest(ARRAY[5, 2]) AS ago`,
+    );
+
+    expect(Math.floor(Number(await age()) / 3_600)).toBe(2);
   });
 
   describe('open operations', () => {

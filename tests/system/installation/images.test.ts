@@ -87,6 +87,16 @@ describe('docker-compose.yml', () => {
     }
   });
 
+  it('takes backups that survive their container, in a folder that the image gives to its user', () => {
+    const { command, read_only, volumes } = compose.services.backup;
+
+    expect(command.slice(0, 2)).toEqual(['backup', '/backups']);
+    expect({ read_only, volumes }).toEqual({ read_only: true, volumes: ['backups:/backups'] });
+    expect(compose.services.admin.volumes).toEqual(volumes);
+    expect(Object.keys(compose.volumes)).toContain('backups');
+    expect(dockerfile).toContain('COPY --from=build --chown=1000:1000 /out/backups /backups');
+  });
+
   it('builds targets that the Dockerfile has', () => {
     const targets = Object.values<{ build?: { target: string } }>(compose.services).flatMap(({ build }) =>
       build === undefined ? [] : [build.target],

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
-import { createWriteStream } from 'node:fs';
-import { Readable } from 'node:stream';
+import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import type { Pool, Queryable } from '@corral/database';
@@ -17,18 +16,15 @@ export interface Written {
 /**
  * Writes all tables as one snapshot sees them, while services run.
  *
- * @param file must not exist. An incomplete file stays after a failure
- * @throws the error of Postgres or of the file system
+ * @throws the error of Postgres or of the target, which is then incomplete
  */
-export async function writeArchive(pool: Pool, file: string): Promise<Written> {
+export async function writeArchive(pool: Pool, target: Writable): Promise<Written> {
   const client = await pool.connect();
   try {
     await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY');
     await client.query("SET LOCAL bytea_output = 'hex'");
     const manifest = await readManifest(client);
     const counted = { rows: 0 };
-    // Only the owner of the file may read it: it contains addresses of people and hashes of tokens.
-    const target = createWriteStream(file, { flags: 'wx', mode: 0o600, flush: true });
     await pipeline(Readable.from(linesOf(client, manifest, counted)), createGzip(), target);
     await client.query('COMMIT');
     client.release();

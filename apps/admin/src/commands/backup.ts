@@ -1,37 +1,80 @@
+import { createWriteStream } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { applyMigrations, connectPrisma } from '@corral/database';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
 import { ArchiveDamaged, type Manifest } from '../backup/archive-format.js';
+import { fileAt, isFolder, removeOldBackups } from '../backup/backup-folder.js';
 import { requireEmpty, requireKnownMigrations } from '../backup/check-target.js';
 import { loadArchive } from '../backup/load-archive.js';
 import { readArchive } from '../backup/read-archive.js';
-import { writeArchive } from '../backup/write-archive.js';
+import { type Written, writeArchive } from '../backup/write-archive.js';
 import { OperatorError } from '../operator-error.js';
+import { wholeNumber } from '../option-parsers.js';
 import { readByPool } from '../owner-pool.js';
 import { migrateInstallation } from './migrate.js';
 
 const notContained =
   'It does not contain the secret keys (SECRET_KEYS), without which the provider tokens in it cannot be decrypted, nor any password.';
 
+interface BackupOptions {
+  readonly keep?: number;
+  readonly count: boolean;
+}
+
 export function backupCommand(withContext: WithContext): Command {
   return new Command('backup')
-    .argument('<file>')
+    .argument('<target>', 'a new file, a folder, or - for standard output')
     .description('write all state to a new file while services run; it does not contain the secret keys')
+    .option('--keep <n>', 'in a folder: keep the newest n backups and remove older ones', wholeNumber(10_000))
+    .option('--no-count', 'do not count it as a backup yet: `backup-stored` does once it is in a safe place')
     .action(
-      withContext(async (context, file: string) => {
-        await requireAbsent(file);
-        const partial = `${file}.partial`;
-        await requireAbsent(partial);
-        const { manifest, rows } = await readByPool(context, ofBackup, (pool) => writeArchive(pool, partial));
-        await rename(partial, file);
-        await noteBackup(context, file);
+      withContext(async (context, target: string, { keep, count }: BackupOptions) => {
+        const folder = target !== '-' && (await isFolder(target)) ? target : null;
+        if (keep !== undefined && folder === null)
+          throw new OperatorError('--keep needs an existing folder as target.');
+        const file = folder === null ? target : fileAt(folder, new Date());
+        const { manifest, rows } = await (file === '-' ? toOutput(context) : toFile(context, file));
+        if (count) await noteBackup(context, file === '-' ? 'standard output' : file);
+        const removed = folder === null || keep === undefined ? [] : await removeOldBackups(folder, keep);
         const { takenAt, tables } = manifest;
         const said = `Backup of ${takenAt}: ${rows} rows of ${tables.length} tables.\n${notContained}\n`;
-        context.print({ file, takenAt, tables: tables.length, rows, containsSecretKeys: false }, said);
+        if (file === '-') context.progress(said);
+        else context.print({ file, takenAt, tables: tables.length, rows, removed, containsSecretKeys: false }, said);
       }),
     );
+}
+
+export function backupStoredCommand(withContext: WithContext): Command {
+  return new Command('backup-stored')
+    .argument('<name>', 'of the backup')
+    .description('note that a backup is in a safe place: its age is a metric that the alerts watch')
+    .action(
+      withContext(async (context, name: string) => {
+        await noteBackup(context, name);
+        context.print({ name }, 'Noted.\n');
+      }),
+    );
+}
+
+async function toFile(context: AdminContext, file: string): Promise<Written> {
+  await requireAbsent(file);
+  const partial = `${file}.partial`;
+  await requireAbsent(partial);
+  // Only the owner of the file may read it: it contains addresses of people and hashes of tokens.
+  const written = await readByPool(context, ofBackup, (pool) =>
+    writeArchive(pool, createWriteStream(partial, { flags: 'wx', mode: 0o600, flush: true })),
+  );
+  await rename(partial, file);
+  return written;
+}
+
+function toOutput(context: AdminContext): Promise<Written> {
+  const { stdout } = context.io;
+  if ('isTTY' in stdout && stdout.isTTY)
+    throw new OperatorError('A terminal cannot keep a backup. Redirect it to a file.');
+  return readByPool(context, ofBackup, (pool) => writeArchive(pool, stdout));
 }
 
 export function restoreCommand(withContext: WithContext): Command {

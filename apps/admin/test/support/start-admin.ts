@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { connectPool, type Pool } from '@corral/database';
 import { createTestDatabase, deleteRows, patientPool } from '@corral/testing';
@@ -14,6 +15,8 @@ export interface Ran {
   readonly code: number;
   readonly out: string;
   readonly err: string;
+  /** What `backup -` wrote. */
+  readonly bytes: Buffer;
 }
 
 export interface TestAdmin {
@@ -47,6 +50,8 @@ export async function startAdmin(): Promise<TestAdmin> {
   const runFor = async (takenWithinMs: number, env: NodeJS.ProcessEnv, argv: string[]): Promise<Ran> => {
     let out = '';
     let err = '';
+    const chunks: Buffer[] = [];
+    const stdout = new PassThrough().on('data', (chunk: Buffer) => chunks.push(chunk));
     const io = {
       out(text: string) {
         out += text;
@@ -60,9 +65,10 @@ export async function startAdmin(): Promise<TestAdmin> {
       folder,
       migrationsDir: env.MIGRATIONS_DIR ?? migrationsDir,
       takenWithinMs,
+      stdout,
       ...io,
     });
-    return { code, out, err };
+    return { code, out, err, bytes: Buffer.concat(chunks) };
   };
   const env = { DATABASE_URL: database.url, DNS_ZONE_NAME: ZONE };
   const run = (...argv: string[]) => runFor(PATIENT_MS, env, argv);
