@@ -27,6 +27,7 @@ export interface Container {
 }
 
 export interface PodSpec {
+  readonly initContainers?: readonly Container[];
   readonly containers: readonly Container[];
   readonly securityContext: Readonly<Record<string, unknown>>;
   readonly automountServiceAccountToken: boolean;
@@ -113,11 +114,20 @@ export function runKubeconform(kubeconform: string, rendered: string): string {
   }
 }
 
-/** The pods of a Deployment, Job or Pod; null for other kinds. */
-export function podOf({ kind, spec }: Rendered): PodSpec | null {
-  if (kind === 'Pod') return spec;
-  return kind === 'Deployment' || kind === 'Job' ? spec.template.spec : null;
+/** The pod of an object as a template with `metadata` and `spec`; null for kinds without one. */
+// biome-ignore lint/suspicious/noExplicitAny: the tests read what they know
+export function podTemplateOf({
+  kind,
+  metadata,
+  spec,
+}: Rendered): { readonly metadata: any; readonly spec: any } | null {
+  if (kind === 'Pod') return { metadata, spec };
+  if (kind === 'CronJob') return spec.jobTemplate.spec.template;
+  return kind === 'Deployment' || kind === 'Job' ? spec.template : null;
 }
+
+/** The pods of a Deployment, Job, CronJob or Pod; null for other kinds. */
+export const podOf = (object: Rendered): PodSpec | null => podTemplateOf(object)?.spec ?? null;
 
 /** The environment of a container, with the values of the Secrets that the chart makes. */
 export function environmentOf({ env }: Container, objects: readonly Rendered[]): Record<string, string> {

@@ -16,9 +16,9 @@ export interface Kinds {
 const kubernetes = 'k8s.io/kubernetes@v1.36.3';
 /** Kinds of Kubernetes by the document of its API that has them. */
 const own: Readonly<Record<string, readonly string[]>> = {
-  api__v1: ['ConfigMap', 'Pod', 'Secret', 'Service', 'ServiceAccount'],
+  api__v1: ['ConfigMap', 'PersistentVolumeClaim', 'Pod', 'Secret', 'Service', 'ServiceAccount'],
   apis__apps__v1: ['Deployment'],
-  apis__batch__v1: ['Job'],
+  apis__batch__v1: ['CronJob', 'Job'],
   apis__policy__v1: ['PodDisruptionBudget'],
   'apis__networking.k8s.io__v1': ['Ingress', 'NetworkPolicy'],
   apis__autoscaling__v2: ['HorizontalPodAutoscaler'],

@@ -13,6 +13,7 @@ import {
   type Container,
   environmentOf,
   podOf,
+  podTemplateOf,
   problemsOf,
   type Rendered,
   renderChart,
@@ -28,7 +29,7 @@ const helm = found ?? '';
 const missingHelm = found === null ? missingGoProgram('helm') : null;
 
 const containersOf = (objects: readonly Rendered[]): Container[] =>
-  objects.flatMap((object) => podOf(object)?.containers ?? []);
+  objects.map(podOf).flatMap((pod) => [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]);
 const containerOf = (objects: readonly Rendered[], name: string): Container => {
   const container = containersOf(objects).find((each) => each.name === name);
   if (container === undefined) throw new Error(`The chart has no container ${name}.`);
@@ -36,8 +37,8 @@ const containerOf = (objects: readonly Rendered[], name: string): Container => {
 };
 
 describeNeeding(describe, missingHelm, 'the chart', () => {
-  it('has six sets of values', () => {
-    expect(valueSets).toHaveLength(6);
+  it('has seven sets of values', () => {
+    expect(valueSets).toHaveLength(7);
   });
 
   describe.each(valueSets)('with %s', (values) => {
@@ -56,10 +57,10 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
       const pods = objects.map(podOf).filter((pod) => pod !== null);
 
       expect(pods.length).toBeGreaterThanOrEqual(4);
-      for (const { securityContext, containers, automountServiceAccountToken } of pods) {
+      for (const { securityContext, containers, initContainers = [], automountServiceAccountToken } of pods) {
         expect(automountServiceAccountToken).toBe(false);
         expect(securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
-        for (const container of containers) {
+        for (const container of [...initContainers, ...containers]) {
           expect(container.securityContext).toEqual({
             allowPrivilegeEscalation: false,
             readOnlyRootFilesystem: true,
@@ -96,6 +97,105 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
     ['the cluster API without a garden', ['--set', 'clusterApi.enabled=true,secretKeys.value=k'], /garden|passwords/],
   ])('refuses %s', (_what, settings, reason) => {
     expect(() => renderChart(helm, 'ci/dns-values.yaml', ...settings)).toThrow(reason);
+  });
+
+  describe('what operators set', () => {
+    let objects: Rendered[];
+    beforeAll(() => {
+      objects = renderChart(helm, 'ci/operations-values.yaml');
+    });
+    const specOf = (kind: string, name: string) =>
+      objects.find((object) => object.kind === kind && object.metadata.name === name)?.spec;
+
+    it('reaches every pod, also those of hooks and of backups', () => {
+      const pods = objects.map(podTemplateOf).filter((pod) => pod !== null);
+
+      expect(pods).toHaveLength(6);
+      for (const { metadata, spec } of pods) {
+        expect(metadata.labels).toMatchObject({ 'example.org/cost-centre': '42' });
+        expect(metadata.annotations).toMatchObject({ 'example.org/scanned': 'true' });
+        expect(spec).toMatchObject({
+          nodeSelector: { 'kubernetes.io/os': 'linux' },
+          tolerations: [{ key: 'dedicated', operator: 'Exists' }],
+          affinity: { nodeAffinity: expect.anything() },
+          priorityClassName: expect.stringMatching(/important$/),
+          imagePullSecrets: [{ name: 'registry' }, { name: 'other' }],
+          securityContext: { runAsNonRoot: true, runAsUser: 2000 },
+        });
+      }
+    });
+
+    it('replaces or extends the defaults of one service', () => {
+      const { metadata, spec } = specOf('Deployment', 'dns-of-acme-dns-gateway').template;
+      const [container] = spec.containers;
+
+      expect(metadata.labels).toMatchObject({ 'example.org/tier': 'front' });
+      expect(spec.priorityClassName).toBe('most-important');
+      expect(spec.topologySpreadConstraints).toMatchObject([{ maxSkew: 2 }]);
+      expect(container.envFrom).toEqual([{ secretRef: { name: 'further' } }]);
+      expect(container.volumeMounts).toContainEqual({ name: 'extra', mountPath: '/extra' });
+      expect(container.readinessProbe).toMatchObject({ httpGet: { path: '/readyz' }, periodSeconds: 15 });
+    });
+
+    it('is the address of a Service, which keeps the addresses of clients, and all hosts', () => {
+      expect(specOf('Service', 'dns-of-acme-dns-gateway')).toMatchObject({
+        externalTrafficPolicy: 'Local',
+        loadBalancerIP: '192.0.2.7',
+        clusterIP: '10.0.0.7',
+        loadBalancerSourceRanges: ['192.0.2.0/24'],
+      });
+      const hosts = ['dns.example.org', 'dns.example.net'];
+      const { rules, tls } = specOf('Ingress', 'dns-of-acme-dns-gateway');
+      expect(rules.map(({ host }: { host: string }) => host)).toEqual(hosts);
+      expect(tls).toEqual([{ hosts, secretName: 'dns-tls' }]);
+      expect(specOf('HTTPRoute', 'dns-of-acme-dns-gateway').hostnames).toEqual(hosts);
+    });
+
+    it('includes backups to a bucket, which count after they have arrived, and old ones are removed last', () => {
+      const { initContainers, containers } = specOf('CronJob', 'dns-of-acme-backup').jobTemplate.spec.template.spec;
+      const args = [...initContainers, ...containers].map((container: Container) => container.args?.slice(0, 3));
+
+      expect(args).toEqual([
+        ['backup', '/backups', '--no-count'],
+        ['copy', '/backups', ':s3:backups/corral'],
+        ['delete', ':s3:backups/corral', '--min-age'],
+        ['backup-stored', 'backups/corral'],
+      ]);
+    });
+  });
+
+  it('keeps backups in a volume that outlives the release', () => {
+    const objects = renderChart(helm, 'ci/small-values.yaml');
+    const claim = objects.find(({ kind }) => kind === 'PersistentVolumeClaim');
+
+    expect(claim?.metadata.annotations).toEqual({ 'helm.sh/resource-policy': 'keep' });
+    expect(containerOf(objects, 'backup').args).toEqual(['backup', '/backups', '--keep', '7']);
+    for (const kind of ['CronJob', 'Deployment']) {
+      const pod = objects.find((object) => object.kind === kind && /backup|admin/.test(object.metadata.name));
+      expect(JSON.stringify(podOf(pod as Rendered))).toContain('"claimName":"corral-backups"');
+    }
+  });
+
+  it('has no pod that only an upgrade of the chart replaces', () => {
+    for (const template of renderChart(helm, 'ci/operations-values.yaml').map(podTemplateOf)) {
+      if (template?.metadata.name === undefined)
+        expect(JSON.stringify(template?.metadata ?? '')).not.toContain('0.1.0');
+    }
+  });
+
+  it('renders the same without the cluster, as Argo CD does, and replaces pods by a new revision of existing Secrets', () => {
+    const templates = readdirSync(builtFile('infra/helm/corral/templates'), { recursive: true, encoding: 'utf8' });
+    const texts = templates
+      .filter((name) => /\.(yaml|tpl)$/.test(name))
+      .map((name) => readFileSync(builtFile(`infra/helm/corral/templates/${name}`), 'utf8'));
+    expect(texts.filter((text) => /\blookup\b/.test(text))).toEqual([]);
+
+    const [before, after] = ['1', '2'].map((revision) =>
+      renderChart(helm, 'ci/fixed-host-values.yaml', '--set-string', `secretsRevision=${revision}`)
+        .filter(({ kind }) => kind === 'Deployment')
+        .map(({ spec }) => spec.template.metadata.annotations['checksum/secrets']),
+    );
+    expect(before?.filter((checksum) => after?.includes(checksum))).toEqual([]);
   });
 
   it('replaces the pods of a service when one of its secrets changes, and no others', () => {

@@ -1,5 +1,5 @@
 {{- define "corral.fullname" -}}
-{{- if contains "corral" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-corral" .Release.Name | trunc 40 | trimSuffix "-" }}{{ end -}}
+{{- if .Values.fullnameOverride }}{{ .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}{{ else if contains "corral" .Release.Name }}{{ .Release.Name | trunc 40 | trimSuffix "-" }}{{ else }}{{ printf "%s-corral" .Release.Name | trunc 40 | trimSuffix "-" }}{{ end -}}
 {{- end }}
 
 {{- /* The enabled components as a list in YAML: values key, name, database role, ports. */ -}}
@@ -15,6 +15,79 @@
 app.kubernetes.io/name: corral
 app.kubernetes.io/instance: {{ .root.Release.Name }}
 app.kubernetes.io/component: {{ .name }}
+{{- end }}
+
+{{- /* What the pods of a component have in common with those of others: `.key` names its values. No version: an upgrade of the chart alone replaces no pod. */ -}}
+{{- define "corral.podLabels" -}}
+{{- $own := index .root.Values .key }}
+{{- include "corral.selector" . }}
+{{- with merge (deepCopy ($own.podLabels | default dict)) .root.Values.pods.labels }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- define "corral.podAnnotations" -}}
+{{- $own := index .root.Values .key }}
+{{- with merge (deepCopy ($own.podAnnotations | default dict)) .root.Values.pods.annotations }}
+{{- toYaml . }}
+{{- end }}
+{{- end }}
+
+{{- /* Where pods run, and how: the values of the component, or else those of all pods. */ -}}
+{{- define "corral.podSettings" -}}
+{{- $v := .root.Values }}
+{{- $own := index $v .key }}
+automountServiceAccountToken: false
+enableServiceLinks: false
+securityContext: {{- toYaml (merge (deepCopy ($own.securityContext | default dict)) $v.pods.securityContext (fromYaml (include "corral.podSecurity" .root))) | nindent 2 }}
+{{- with $v.image.pullSecrets }}
+imagePullSecrets:
+  {{- range . }}
+  - name: {{ kindIs "map" . | ternary (dig "name" "" (kindIs "map" . | ternary . dict)) . }}
+  {{- end }}
+{{- end }}
+{{- range $setting := list "nodeSelector" "tolerations" "affinity" "priorityClassName" }}
+{{- with index $own $setting | default (index $v.pods $setting) }}
+{{ $setting }}: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "corral.containerSettings" -}}
+{{- $v := .root.Values }}
+{{- $own := index $v .key }}
+imagePullPolicy: {{ $v.image.pullPolicy }}
+securityContext: {{- toYaml (merge (deepCopy ($own.containerSecurityContext | default dict)) $v.pods.containerSecurityContext (fromYaml (include "corral.containerSecurity" .root))) | nindent 2 }}
+{{- with $own.extraEnvFrom }}
+envFrom: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end }}
+
+{{- /* Of the owner of the database: migrations, backups and the operator's command. */ -}}
+{{- define "corral.ownerEnv" -}}
+{{- $v := .Values }}
+- { name: DATABASE_URL, value: {{ include "corral.databaseUrl" (dict "root" . "user" $v.database.owner.user) | quote }} }
+- { name: DATABASE_ROLE_PREFIX, value: {{ $v.database.rolePrefix | quote }} }
+{{- if $v.trustedAuthorities.configMap }}
+- { name: NODE_EXTRA_CA_CERTS, value: /etc/corral/authorities/ca.crt }
+{{- end }}
+{{- end }}
+
+{{- define "corral.authoritiesMount" -}}
+{{- if .Values.trustedAuthorities.configMap }}
+- { name: authorities, mountPath: /etc/corral/authorities, readOnly: true }
+{{- end }}
+{{- end }}
+
+{{- define "corral.authoritiesVolume" -}}
+{{- with .Values.trustedAuthorities }}
+{{- if .configMap }}
+- name: authorities
+  configMap:
+    name: {{ .configMap }}
+    items: [{ key: {{ .key }}, path: ca.crt }]
+{{- end }}
+{{- end }}
 {{- end }}
 
 {{- define "corral.labels" -}}
@@ -67,13 +140,20 @@ RECONCILER_DATABASE_PASSWORD: {{ toJson $v.database.passwords.reconciler }}
 CLUSTER_API_DATABASE_PASSWORD: {{ toJson $v.database.passwords.clusterApi }}
 {{- end }}
 {{- end }}
+{{- else if eq .key "backup" }}
+DATABASE_PASSWORD: {{ toJson $v.database.owner.password }}
+{{- else if eq .key "admin" }}
+DATABASE_PASSWORD: {{ toJson $v.database.owner.password }}
+{{- if $v.garden.enabled }}
+SECRET_KEYS: {{ toJson $v.secretKeys }}
+{{- end }}
 {{- else if eq .key "test" }}
 DNS_TOKEN: {{ toJson $v.test.token }}
 {{- end }}
 {{- if and $v.tracing.endpoint (has .key (list "dnsGateway" "clusterApi" "reconciler")) }}
 OTEL_EXPORTER_OTLP_HEADERS: {{ toJson $v.tracing.headers }}
 {{- end }}
-{{- if and $v.redis.enabled (has .key (list "dnsGateway" "clusterApi" "reconciler")) }}
+{{- if and $v.redis.enabled (has .key (list "dnsGateway" "clusterApi" "reconciler" "admin")) }}
 REDIS_PASSWORD: {{ toJson $v.redis.password }}
 {{- end }}
 {{- end }}
@@ -101,15 +181,15 @@ REDIS_PASSWORD: {{ toJson $v.redis.password }}
 {{- end }}
 {{- end }}
 
-{{- /* Changes with the secrets of a service, so that its pods are replaced. Secrets of others count when the cluster can be asked. */ -}}
+{{- /*
+Changes with the secrets of a service, so that its pods are replaced. It depends on values alone, so that `helm template`, as Argo CD runs it,
+gives the same as an upgrade: the content of Secrets of others is not read.
+*/ -}}
 {{- define "corral.secretChecksum" -}}
-{{- $ctx := . }}
+{{- $revision := .root.Values.secretsRevision }}
 {{- $seen := list (include "corral.secretData" .) }}
 {{- range $secret := values (fromYaml (include "corral.secrets" .)) }}
-{{- with $secret.existingSecret }}
-{{- $found := lookup "v1" "Secret" $ctx.root.Release.Namespace . }}
-{{- $seen = append $seen (printf "%s %s" . (toJson ((default dict $found).data))) }}
-{{- end }}
+{{- with $secret.existingSecret }}{{ $seen = append $seen (printf "%s %s" . $revision) }}{{ end }}
 {{- end }}
 {{- $seen | sortAlpha | join "\n" | sha256sum }}
 {{- end }}
