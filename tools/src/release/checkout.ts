@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { run } from './run.js';
@@ -30,9 +30,9 @@ export function buildCheckout(repository: string, version: string): Checkout {
     PATH: `${join(repository, 'node_modules/.bin')}:${process.env.PATH}`,
   };
   const sources = join(folder, 'sources');
-  mkdirSync(sources);
-  run('git', ['archive', `--output=${join(folder, 'sources.tar')}`, commit], { cwd: repository });
-  run('tar', ['--extract', '--file=../sources.tar'], { cwd: sources });
+  // A clone, because turbo reads whole folders for minutes where there is no repository.
+  git('clone', '--quiet', '--shared', '--no-checkout', repository, sources);
+  git('-C', sources, 'checkout', '--quiet', '--detach', commit);
   run(process.execPath, ['tools/set-version.mjs', version], { cwd: sources });
   run('pnpm', ['install', '--frozen-lockfile', '--prefer-offline'], { cwd: sources, env });
   const filters = PROGRAMS.map((name) => `--filter=@corral/${name}`);
