@@ -3,6 +3,7 @@ import { markdownTable } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import { clusterVerdictsOf, type Verdict } from '../src/cluster/access.js';
 import { accountActionOf, clusterParameterOf, isForPeople } from '../src/cluster/accounts/account-access.js';
+import { clusterLimits } from '../src/cluster/limits.js';
 import { problemCodes } from '../src/cluster/problem-codes.js';
 import { type ClusterRoute, clusterRoutes, dryRunOf } from '../src/cluster/routes.js';
 import type { Role } from '../src/cluster/states.js';
@@ -19,7 +20,11 @@ import {
 } from '../src/cluster/status-meanings.js';
 import { dnsErrorCodes, dnsErrorsBeforeRouting } from '../src/dns/error-codes.js';
 import { dnsStrangerVerdictOf, type StrangerVerdict } from '../src/dns/errors-of.js';
+import { dnsLimits } from '../src/dns/limits.js';
+import { reservedSlugs, writableTypes } from '../src/dns/names.js';
 import { type DnsRoute, dnsRoutes } from '../src/dns/routes.js';
+import { retentionLimits } from '../src/retention.js';
+import { teamLimitMax, teamQuotaMax } from '../src/team-quotas.js';
 
 /* The pages of docs/ that are made from the tables of this package. */
 
@@ -175,10 +180,135 @@ function statusPage(): string {
   ].join('\n');
 }
 
+const amount = (value: number, unit = ''): string => `${value.toLocaleString('en')}${unit === '' ? '' : ` ${unit}`}`;
+
+/** The page docs/limits.md. */
+function limitsPage(): string {
+  const [dns, clusters, kept] = [dnsLimits, clusterLimits, retentionLimits];
+  const quotas = [
+    ['DNS records', amount(dns.recordsPerTeam), amount(teamQuotaMax.dnsRecords)],
+    ['clusters', amount(clusters.clustersPerTeam), amount(teamQuotaMax.clusters)],
+    ['node pools of a cluster', amount(clusters.poolsPerCluster), amount(teamQuotaMax.poolsPerCluster)],
+    [
+      'nodes of a cluster, by the maximums of its pools',
+      amount(clusters.nodesPerCluster),
+      amount(teamQuotaMax.nodesPerCluster),
+    ],
+    ['adopted servers', amount(clusters.adoptedServersPerTeam), amount(teamQuotaMax.adoptedServers)],
+    [
+      'requests to the DNS API per minute, of the team',
+      amount(dns.requestsPerTeamPerMinute),
+      amount(teamLimitMax.dnsRequests),
+    ],
+    ['the same of one DNS token', amount(dns.requestsPerTokenPerMinute), amount(teamLimitMax.dnsTokenRequests)],
+    [
+      'requests to the cluster API per minute, of a person or service account',
+      amount(clusters.requestsPerPersonPerMinute),
+      `${amount(teamLimitMax.accountRequests)}, of accounts`,
+    ],
+  ];
+  const fixed = [
+    ['records of a record set', amount(dns.recordsPerRrset)],
+    ['characters of a record value', amount(dns.valueCharacters)],
+    ['labels of a record set', amount(dns.labelsPerRrset)],
+    ['lowest TTL', amount(dns.ttlSecondsMin, 's')],
+    ['active DNS tokens of a team', amount(dns.activeTokensPerTeam)],
+    ['reads of actions per minute, of one DNS token', amount(dns.actionReadsPerTokenPerMinute)],
+    ['longest wait of a write', amount(dns.writeWaitMs / 1_000, 's')],
+    ['writes of a token that wait', amount(dns.waitingWritesPerToken)],
+    ['longest wait of a read of one record set', amount(dns.readWaitMs / 1_000, 's')],
+    ['live demos of a team', amount(dns.demosPerTeam)],
+    ['longest life of a demo', amount(dns.demoTtlSecondsMax / 86_400, 'days')],
+    ['connections of a team', amount(clusters.connectionsPerTeam)],
+    ['service accounts of a team', amount(clusters.serviceAccountsPerTeam)],
+    ['active tokens of a service account', amount(clusters.accountTokensActive)],
+    ['longest life of a token of a service account', amount(clusters.accountTokenDays, 'days')],
+    ['life of a token by exchange', amount(clusters.exchangedTokenSeconds / 60, 'minutes')],
+    ['trusted issuers of a team', amount(clusters.trustedIssuersPerTeam)],
+    ['kubeconfigs of a cluster per hour, of a person and scope', amount(clusters.kubeconfigsPerClusterPerHour)],
+    ['longest life of a kubeconfig', amount(clusters.kubeconfigSecondsMax / 3_600, 'hours')],
+    ['join commands of a server per hour', amount(clusters.joinCommandsPerServerPerHour)],
+    ['open invitations of a team', amount(clusters.invitationsPerTeam)],
+    ['validity of an invitation', amount(clusters.invitationDays, 'days')],
+    ['sessions of a person', amount(clusters.sessionsPerPerson)],
+    ['changes of a team that wait for an earlier one', amount(clusters.changesWaitingPerTeam)],
+    ['longest wait for the end of an operation in one request', amount(clusters.operationWaitSecondsMax, 's')],
+    ['open streams of live changes, of a team and replica', amount(clusters.eventStreamsPerTeam)],
+    ['requests without a valid credential per minute, of an address', amount(dns.requestsPerAddressPerMinute)],
+  ];
+  const retention = [
+    ['audit log', amount(kept.auditDays, 'days'), 'operators set it'],
+    ['usage by the hour', amount(kept.usageDays, 'days'), ''],
+    ['operations', amount(kept.operationDays, 'days'), `the newest ${kept.operationsOfKindKept} of each kind stay`],
+    ['ended sessions', amount(kept.sessionDays, 'days'), ''],
+    ['live changes, to continue a stream', amount(clusters.teamEventsKeptHours, 'hours'), ''],
+    ['answers to an `Idempotency-Key`', amount(kept.idempotencyKeyHours, 'hours'), ''],
+  ];
+  return `# Limits and quotas
+
+Generated from \`packages/contracts\` by \`CORRAL_WRITE_DOCS=1 npm test -- contracts pages\`.
+
+## What operators can change
+
+Operators set defaults for the installation, and other values for a team (\`corral-admin team set-quota\`, \`set-limit\`), up to the maximum. Ask them.
+
+${markdownTable(['limit', 'default', 'maximum'], quotas)}
+
+Your values and what is left of them: \`GET …/usage/\` and the page _Usage_ of the console; for DNS, \`corral dns whoami\`.
+
+## What is fixed
+
+${markdownTable(['limit', 'value'], fixed)}
+
+In addition, all teams share the budget of the upstream: [what one token carries](upstream-budget.md). What happens at a limit is in
+[errors of the DNS API](errors.md#limits-in-headers) and [problems](problems.md).
+
+## How long data is kept
+
+${markdownTable(['data', 'kept for', ''], retention)}
+`;
+}
+
+/** The page docs/record-names.md. */
+function recordNamesPage(): string {
+  const list = (values: readonly string[]): string => values.map((value) => `\`${value}\``).join(', ');
+  const rules = [
+    ['name', `relative to the zone: \`www.acme\`, without the zone and without a final dot`],
+    ['characters', `\`a\` to \`z\`, \`0\` to \`9\`, \`-\` and \`_\`. Capitals are refused, not changed`],
+    ['label', `1 to ${dnsLimits.labelCharacters} characters`],
+    ['length', `at most ${dnsLimits.fullNameCharacters} characters with the zone`],
+    ['wildcard', `\`*\` as the whole first label: \`*.acme\``],
+    ['other alphabets', `in their ASCII form: \`xn--bcher-kva.acme\``],
+    ['types', `${list(writableTypes)}. Others are read only`],
+    ['CNAME', `alone at its name`],
+    ['TXT', `in quotes, strings of at most 255 bytes`],
+  ];
+  return `# Rules of record names
+
+Generated from \`packages/contracts\` by \`CORRAL_WRITE_DOCS=1 npm test -- contracts pages\`.
+
+The last label of a name decides whose it is. The team \`acme\` has \`acme\` and everything below it, such as \`www.acme\` and
+\`_acme-challenge.shop.acme\`, and nothing else: not \`xacme\`, not the zone itself (\`@\`).
+
+${markdownTable(['rule', 'allowed'], rules)}
+
+A [narrowed token](dns-tokens.md) covers less: the name that it is narrowed to and those below it, and its types.
+
+## Names of teams
+
+1 to 63 of \`a\` to \`z\`, \`0\` to \`9\` and \`-\`, with no hyphen at either end, and not beginning with \`xn--\`. These have a meaning for the whole zone, so no
+team gets them:
+
+${list(reservedSlugs)}.
+`;
+}
+
 describe('a page made from the tables', () => {
   it.each([
     ['access.md', accessPage()],
     ['status.md', statusPage()],
+    ['limits.md', limitsPage()],
+    ['record-names.md', recordNamesPage()],
   ])('docs/%s is up to date; otherwise run: CORRAL_WRITE_DOCS=1 npm test -- contracts pages', (page, text) => {
     if (process.env.CORRAL_WRITE_DOCS) writeFileSync(fileOf(page), text);
 
