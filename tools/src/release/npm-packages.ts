@@ -26,7 +26,7 @@ export function packNpm({ folder, env }: Checkout, out: string): void {
 
 /** Without what only a checkout can use. */
 function publicManifest(manifest: Record<string, unknown>, name: string): Record<string, unknown> {
-  const { private: _, scripts: _scripts, devDependencies: _tools, exports, ...rest } = manifest;
+  const { private: _, scripts: _scripts, devDependencies: _tools, files: _files, exports, ...rest } = manifest;
   const entries = exports as Record<string, Record<string, string>> | undefined;
   const published = Object.entries(entries ?? {}).map(([path, { '@corral/source': _source, ...targets }]) => [
     path,
