@@ -48,7 +48,9 @@ export interface RunningConsole {
   complaints(): readonly string[];
   /** Cuts all connections of the cluster API. It starts again by itself. */
   restartApi(): Promise<void>;
-  /** The same for the DNS API. */
+  /** Stops the cluster API from answering while its connections stay open. @returns a function that lets it go on */
+  freezeApi(): Promise<() => void>;
+  /** Cuts all connections of the DNS API. It starts again by itself. */
   restartGateway(): Promise<void>;
   stop(): Promise<void>;
 }
@@ -90,6 +92,11 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
     api: (method, path, body) => callApi(dev, method, path, body),
     complaints: () => heard,
     restartApi: () => killService(running.pid, 'cluster-api'),
+    async freezeApi() {
+      const pid = await pidOf(running.pid, 'cluster-api');
+      process.kill(pid, 'SIGSTOP');
+      return () => process.kill(pid, 'SIGCONT');
+    },
     restartGateway: () => killService(running.pid, 'dns-gateway'),
     async stop() {
       callOff();
@@ -103,9 +110,13 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
 
 /** Kills a service. What `npm start` runs starts it again after a second, at the same address. */
 async function killService(pid: number, app: 'cluster-api' | 'dns-gateway'): Promise<void> {
+  process.kill(await pidOf(pid, app), 'SIGKILL');
+}
+
+async function pidOf(pid: number, app: 'cluster-api' | 'dns-gateway'): Promise<number> {
   const service = (await descendantsOf(pid)).find(({ command }) => command.endsWith(`apps/${app}/dist/main.js`));
   if (service === undefined) throw new Error(`No process of ${app} was found`);
-  process.kill(service.pid, 'SIGKILL');
+  return service.pid;
 }
 
 const WAIT_MS_MAX = 120_000;

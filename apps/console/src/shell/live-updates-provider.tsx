@@ -74,7 +74,7 @@ export function LiveUpdatesProvider({ team, children }: { readonly team: string;
           timer = setTimeout(() => {
             isShown = true;
             setState({ phase: 'down', since });
-            announce('Live updates stopped. Reconnecting.');
+            announce('Offline. Reconnecting.');
           }, DOWN_SHOWN_AFTER_MS - silentMs);
         }
       },

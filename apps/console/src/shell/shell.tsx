@@ -158,7 +158,7 @@ function LiveBanner() {
   if (state.phase !== 'down') return null;
   return (
     <div className={styles.banner}>
-      Live updates stopped. Shown: {clockOf(state.since)}. Reconnecting.
+      Offline. Showing {clockOf(state.since)}. Reconnecting…
       <Button onClick={() => void cache.invalidateQueries()}>Load again</Button>
     </div>
   );

@@ -52,9 +52,23 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     // The stream is cut at the server: a browser that is set offline keeps its open connections.
     await page.context().route('**/events/', (route) => route.abort());
     await running.restartApi();
-    await page.getByText(/Live updates stopped\. Shown: \d\d:\d\d:\d\d/).waitFor();
+    await page.getByText(/^Offline\. Showing \d\d:\d\d:\d\d/).waitFor();
     await page.context().unroute('**/events/');
     await page.getByText('Live', { exact: true }).waitFor({ timeout: 60_000 });
+    await closePage(page);
+  });
+
+  it('says within 10 s that the API is frozen, although the connection stands', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const thaw = await running.freezeApi();
+    try {
+      // The page has a second to show it, and a machine with little time another one.
+      await page.getByText(/^Offline\. Showing /).waitFor({ timeout: 12_000 });
+    } finally {
+      thaw();
+    }
+    await page.getByText('Live', { exact: true }).waitFor();
     await closePage(page);
   });
 

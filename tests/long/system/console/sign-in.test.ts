@@ -75,8 +75,8 @@ describeNeeding(describe, missing, 'sessions and live updates of the console', (
 
     await page.clock.fastForward(46_000);
     await page.clock.fastForward(6_000);
-    const banner = await page.getByText(/Live updates stopped\. Shown: /).textContent();
-    const [, hours, minutes, seconds] = /Shown: (\d+):(\d+):(\d+)/.exec(banner ?? '') ?? [];
+    const banner = await page.getByText(/^Offline\. Showing /).textContent();
+    const [, hours, minutes, seconds] = /Showing (\d+):(\d+):(\d+)/.exec(banner ?? '') ?? [];
     const shown = await page.evaluate(
       ([time, h, m, s]) => new Date(time as number).setHours(Number(h), Number(m), Number(s)),
       [lost, hours, minutes, seconds],
