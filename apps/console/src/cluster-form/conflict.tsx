@@ -6,6 +6,7 @@ import { operationsQuery } from '../api/queries.js';
 import { clockOf } from '../ui/relative-time.js';
 import { Table } from '../ui/table.js';
 import styles from './plan.module.css';
+import { fieldName, valueText } from './plan-text.js';
 import { type Choice, differencesOf, type FieldDifference, mergedText } from './three-way.js';
 
 export interface ConflictProps {
@@ -36,10 +37,10 @@ export function Conflict({ team, began, current, yours, text, onMerged }: Confli
     else onMerged(merged);
   };
   const columns = [
-    { id: 'field', label: 'Field', cell: ({ field }: FieldDifference) => <code>{field}</code> },
-    { id: 'began', label: 'When you began', cell: (row: FieldDifference) => <Value value={row.began} /> },
-    { id: 'now', label: nowLabel(last), cell: (row: FieldDifference) => <Value value={row.now} /> },
-    { id: 'yours', label: 'Yours', cell: (row: FieldDifference) => <Value value={row.yours} /> },
+    { id: 'field', label: 'Field', cell: ({ field }: FieldDifference) => nameOf(field) },
+    { id: 'began', label: 'When you began', cell: (row: FieldDifference) => valueText(row.began) },
+    { id: 'now', label: nowLabel(last), cell: (row: FieldDifference) => valueText(row.now) },
+    { id: 'yours', label: 'Yours', cell: (row: FieldDifference) => valueText(row.yours) },
     {
       id: 'outcome',
       label: 'Outcome',
@@ -48,7 +49,7 @@ export function Conflict({ team, began, current, yours, text, onMerged }: Confli
           outcomes[by]
         ) : (
           <NativeSelect
-            aria-label={`Outcome of ${field}`}
+            aria-label={`Outcome of ${nameOf(field)}`}
             value={choices[field] ?? ''}
             onChange={(event) => setChoices({ ...choices, [field]: event.currentTarget.value as Choice })}
             data={[
@@ -89,8 +90,9 @@ export function Conflict({ team, began, current, yours, text, onMerged }: Confli
 const nowLabel = (last: Operation | undefined): string =>
   last?.createdBy ? `Now (${last.createdBy.displayName}, ${clockOf(Date.parse(last.createdAt))})` : 'Now';
 
-const Value = ({ value }: { readonly value: unknown }) => (
-  <span className="mono">
-    {value === undefined ? 'absent' : typeof value === 'string' ? value : JSON.stringify(value)}
-  </span>
-);
+/** "general, maximum" of `nodePools.general.maximum`. */
+function nameOf(field: string): string {
+  const [first, pool = '', ...below] = field.split('.');
+  if (first !== 'nodePools') return fieldName(`/spec/${field.replaceAll('.', '/')}`, []);
+  return fieldName(['/spec/nodePools/0', ...below].join('/'), [pool]);
+}

@@ -108,11 +108,14 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await page.getByText('disputed has changed since you began.').waitFor();
     expect(await page.getByLabel('Maximum (nodes)').inputValue()).toBe('7');
     await page.getByRole('button', { name: 'Compare' }).press('Enter');
-    await page.getByRole('row', { name: /plan/ }).getByText('Theirs, taken over').waitFor();
+    await page
+      .getByRole('row', { name: /^tariff/ })
+      .getByText('Theirs, taken over')
+      .waitFor();
     await page.getByRole('button', { name: 'Continue with these' }).press('Enter');
     await page.getByText('Choose one.').waitFor();
     await expectAccessible(page);
-    await page.getByLabel('Outcome of nodePools.general').selectOption('yours');
+    await page.getByLabel('Outcome of general, maximum').selectOption('yours');
     await page.getByRole('button', { name: 'Continue with these' }).press('Enter');
     await planOf(page).getByText('1–6 → 1–7 nodes.').waitFor();
     await planned(page);
