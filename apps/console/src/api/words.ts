@@ -158,11 +158,12 @@ export const conditionText = (condition: Pick<Condition, 'type' | 'status' | 're
 /** The tariffs, which decide how nodes are paid for. */
 export const planNames = { payg: 'Pay as you go', monthly: 'Monthly', annual: 'Annual' } as const;
 
+/** Kinds of node pools: managed nodes are created and deleted as needed, all others are machines of the team. */
 export const sourceNames = {
-  managed: 'Managed: created and deleted as needed',
+  managed: 'Managed',
   pooled: 'Adopted cloud servers',
-  dedicated: 'Dedicated servers of yours',
-  onprem: 'Machines on your premises',
+  dedicated: 'Dedicated servers',
+  onprem: 'Machines on site',
 } as const;
 
 const cities: Readonly<Record<string, string>> = {

@@ -39,25 +39,18 @@ export function PoolFields({ pool, region, catalogue, at, onField, onRemove, isN
         Pool <span className="mono">{title}</span>
       </legend>
       {isNew && (
-        <>
-          <TextInput
-            label="Name"
-            value={pool.name ?? ''}
-            onChange={(event) => onField(['name'], event.currentTarget.value)}
-            {...at('name')}
-          />
-          <NativeSelect
-            label="Kind"
-            value={pool.source ?? 'managed'}
-            onChange={(event) => onField(['source'], event.currentTarget.value)}
-            data={poolSources.map((source) => ({ value: source, label: sourceNames[source] }))}
-            {...at('source')}
-          />
-        </>
+        <NativeSelect
+          label="Kind"
+          value={pool.source ?? 'managed'}
+          onChange={(event) => onField(['source'], event.currentTarget.value)}
+          data={poolSources.map((source) => ({ value: source, label: sourceNames[source] }))}
+          {...at('source')}
+        />
       )}
       {isManaged ? (
         <NativeSelect
-          label="Machine type"
+          className={styles.wide ?? ''}
+          label="Machine type, price per month"
           value={pool.machineType ?? ''}
           onChange={(event) => onField(['machineType'], event.currentTarget.value)}
           data={withPresent(
@@ -72,6 +65,14 @@ export function PoolFields({ pool, region, catalogue, at, onField, onRemove, isN
           value={pool.machineType ?? ''}
           onChange={(event) => onField(['machineType'], event.currentTarget.value || undefined)}
           {...at('machineType')}
+        />
+      )}
+      {isNew && (
+        <TextInput
+          label="Name"
+          value={pool.name ?? ''}
+          onChange={(event) => onField(['name'], event.currentTarget.value)}
+          {...at('name')}
         />
       )}
       {number('minimum', 'Minimum (nodes)')}

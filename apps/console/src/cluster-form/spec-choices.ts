@@ -15,15 +15,13 @@ export const withPresent = (options: readonly Option[], present: string | undefi
 export const firstTypeIn = (catalogue: CatalogueBody | undefined, region: string | undefined): string | undefined =>
   catalogue?.machineTypes.find(({ regions }) => regions.some(({ name }) => name === region))?.name;
 
-/** "cpx31: 4 cores, 8 GB, 13.60 EUR a month"; the price is that of the region. */
+/** "cpx31: 4 cores, 8 GB, 13.60 EUR"; the price is that of a month in the region. */
 export function typeText(catalogue: CatalogueBody | undefined, name: string, region?: string): string {
   const type = catalogue?.machineTypes.find((each) => each.name === name);
   if (type === undefined) return name;
   const monthly = type.regions.find((each) => each.name === region)?.monthly ?? null;
-  const price =
-    monthly === null
-      ? []
-      : [`${moneyRange({ minimum: monthly, maximum: monthly }, catalogue?.currency ?? null)} a month`];
+  const range = { minimum: monthly, maximum: monthly };
+  const price = monthly === null ? [] : [moneyRange(range, catalogue?.currency ?? null)];
   return `${name}: ${[`${type.cores ?? '?'} cores`, `${type.memoryGiB ?? '?'} GB`, ...price].join(', ')}`;
 }
 

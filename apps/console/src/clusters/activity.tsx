@@ -58,13 +58,18 @@ export function Activity({ team, cluster }: { readonly team: string; readonly cl
       <Loaded query={audit} what="the activity">
         {({ items }) => (
           <Entries
-            entries={items.map((entry) => ({
-              id: entry.id,
-              at: entry.createdAt,
-              who: actorOf(entry),
-              what: shortOf(entry.action),
-              changes: (entry.changes ?? []).map((change) => changeSentence(change, poolNames)),
-            }))}
+            entries={items.map((entry) => {
+              const changes = entry.changes ?? [];
+              // A region is set at creation only.
+              const isCreation = changes.some(({ pointer }) => pointer === '/spec/region');
+              return {
+                id: entry.id,
+                at: entry.createdAt,
+                who: actorOf(entry),
+                what: shortOf(isCreation ? 'cluster.create' : entry.action),
+                changes: isCreation ? [] : changes.map((change) => changeSentence(change, poolNames)),
+              };
+            })}
           />
         )}
       </Loaded>

@@ -60,7 +60,7 @@ export function Pools({ team, cluster }: PoolsProps) {
             },
             {
               id: 'scale',
-              label: 'From … to nodes',
+              label: 'Nodes, from – to',
               cell: (pool) => <Scale team={team} cluster={cluster} pool={pool} />,
             },
             {

@@ -42,9 +42,9 @@ export function FirstSteps({ team, hasConnection }: { readonly team: string; rea
         </li>
         <li>
           <Link to="/teams/$team/people" params={{ team }}>
-            Invite the others
-          </Link>{' '}
-          of your team.
+            Invite your team
+          </Link>
+          .
         </li>
       </ol>
     </Section>

@@ -72,7 +72,9 @@ export function Loaded<T>({ query, what, forbidden, children }: LoadedProps<T>) 
   if (data !== undefined) return children(data);
   if (error === null) return <Loading what={what} />;
   if (isCorralError(error) && error.status === 403 && forbidden !== undefined) return <Empty>{forbidden}</Empty>;
-  if (isCorralError(error) && error.status === 404) return <Empty>Not found, or not in your teams.</Empty>;
   const subject = what.charAt(0).toUpperCase() + what.slice(1);
+  if (isCorralError(error) && error.status === 404) {
+    return <Empty>Not found: {what}. It was deleted, or is in another team.</Empty>;
+  }
   return <Failed error={error} what={`${subject} could not be loaded.`} onRetry={() => void refetch()} />;
 }
