@@ -34,6 +34,13 @@ export function setBudget(res: Response, name: string, budget: Budget): void {
   report(res, new Map([[name, budget]]));
 }
 
+/** Reports no limit any more: what was reported does not concern the request. */
+export function clearBudgets(res: Response): void {
+  res.locals.budgets = new Map();
+  if (res.headersSent) return;
+  for (const name of ['Limit', 'Remaining', 'Reset']) res.removeHeader(`RateLimit-${name}`);
+}
+
 const bites = ({ isFree, remaining }: Budget): boolean => !isFree || remaining < 1;
 
 /** Whether the one bites before the other. */

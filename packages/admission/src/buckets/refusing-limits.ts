@@ -7,7 +7,7 @@ import {
   type Store,
 } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
-import { addBudget, type RequestLimiter, setBudget } from './caller-limiter.js';
+import { addBudget, clearBudgets, type RequestLimiter, setBudget } from './caller-limiter.js';
 import {
   type BucketRule,
   type Buckets,
@@ -131,8 +131,10 @@ const SITE_BITS = 48;
 /** The limit of an IPv6 site in multiples of a single address's limit. */
 export const ADDRESSES_PER_SITE = 4;
 
-/** Good credentials that a process remembers, the most recently used ones. Bounds memory. */
+/** Credentials that a process remembers as good or as bad, the most recently used ones. Bounds memory. */
 const CREDENTIALS_KEPT = 10_000;
+/** For so long a credential that was not good is not looked at again where the limit is used up. */
+const BAD_FOR_MS = 60_000;
 
 /** A client's IPv4 address, or its /64 network for IPv6. */
 export const peerOf = (address: string): string => ipKeyGenerator(address, HOST_BITS);
@@ -157,11 +159,15 @@ export interface AddressLimit {
 
 export interface AddressLimiter {
   /**
-   * Charges a request or refuses it. A credential that this process has found good lately passes, so strangers at its address do not
-   * lock it out. This is no authentication: the credential must still be checked.
+   * Charges a request or refuses it. Strangers at an address do not lock out its good credentials: one that this process has found good
+   * lately passes, and so does any that was not found bad, until the address has used up its limit with those a second time. This is no
+   * authentication: the credential must still be checked.
    */
   readonly beforeCheck: RequestHandler;
-  /** Runs once the credential was checked: a good one costs its address nothing, and one that is good no longer is charged after all. */
+  /**
+   * Runs once the credential was checked: a good one costs its address nothing, one that is good no longer is charged after all, and a bad
+   * one that passed beyond the limit is refused.
+   */
   readonly afterCheck: RequestHandler;
   /** A request without a credential costs its address nothing after all. */
   giveBack(res: Response): void;
@@ -195,8 +201,28 @@ export function addressLimiter(
     skip: (req) => isKnown(req) || !siteOf(req).includes(':'),
     refuse: (seconds) => refuse(seconds, 'network'),
   });
-  const check: RequestHandler = (req, res, next) =>
+  // Each look at a credential costs a query, so it has a limit, too.
+  const ofLooks = requestLimiter(buckets, {
+    name: `${prefix}address-looks`,
+    perMinute,
+    keyOf: addressOf,
+    refuse: (seconds) => refuse(seconds, 'address'),
+  });
+  const bad = new LRUCache<string, true>({ max: CREDENTIALS_KEPT, ttl: BAD_FOR_MS });
+  /** Requests that passed beyond the limit, with their refusal if the credential is not good. */
+  const lookedAt = new WeakMap<Response, unknown>();
+  const charge: RequestHandler = (req, res, next) =>
     ofAddress.check(req, res, (error?: unknown) => (error === undefined ? ofSite.check(req, res, next) : next(error)));
+  const check: RequestHandler = (req, res, next) =>
+    charge(req, res, (refusal?: unknown) => {
+      const credential = credentialOf(req);
+      if (refusal === undefined || credential === null || bad.has(credential)) return next(refusal);
+      ofLooks.check(req, res, (error?: unknown) => {
+        if (error !== undefined) return next(refusal);
+        lookedAt.set(res, refusal);
+        next();
+      });
+    });
   const giveBack = (res: Response): void => {
     ofAddress.giveBack(res);
     ofSite.giveBack(res);
@@ -208,9 +234,17 @@ export function addressLimiter(
       const credential = credentialOf(req);
       if (isGood(res)) {
         if (credential !== null) good.set(credential, true);
-        giveBack(res);
+        if (lookedAt.has(res)) {
+          ofLooks.giveBack(res);
+          clearBudgets(res);
+        } else giveBack(res);
         next();
-      } else if (credential !== null && good.delete(credential)) check(req, res, next);
+        return;
+      }
+      const wasGood = credential !== null && good.delete(credential);
+      if (credential !== null) bad.set(credential, true);
+      if (lookedAt.has(res)) next(lookedAt.get(res));
+      else if (wasGood) charge(req, res, next);
       else next();
     },
   };
