@@ -1,5 +1,5 @@
 import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
-import { connectPool, connectPrisma } from '@corral/database';
+import { connectPool, connectPrisma, databaseCheck, registerProcess, startCheck } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectHcloud, connectProjects, readPrices, upstreamCallMetrics, verifyToken } from '@corral/hcloud';
 import { buildMetricsApp, serve } from '@corral/http-api';
@@ -40,6 +40,12 @@ await startOrExit('reconciler', async () => {
     onIdleError: (error) => log.warn('database connection lost', { error }),
   });
   poolMetrics(metrics, { all: pool });
+  const checkDatabase = databaseCheck({
+    pool,
+    databaseUrl: config.DATABASE_URL,
+    applicationName: 'corral-reconciler readiness',
+  });
+  await startCheck(checkDatabase);
   const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
   const queue = connectQueue({ ...backend, log });
   const budgetStore = connectBudgetStore({
@@ -88,7 +94,7 @@ await startOrExit('reconciler', async () => {
   });
   const health = createHealth({
     // Not the garden: during its outage the other loops continue, and the cluster loop recovers by itself.
-    checks: { database: () => pool.query('SELECT 1'), queue: () => queue.ping() },
+    checks: { database: checkDatabase, queue: () => queue.ping() },
     log,
   });
   const served = await serve({
@@ -100,6 +106,11 @@ await startOrExit('reconciler', async () => {
     health,
     log,
   });
+  const processes = await registerProcess({
+    pool,
+    service,
+    onError: (error) => log.warn('number of processes not renewed', { error }),
+  });
   const worker = workers.start();
   onShutdown({ log, graceMs: config.SHUTDOWN_GRACE_MS }, [
     { name: 'jobs', close: () => worker.close() },
@@ -107,6 +118,7 @@ await startOrExit('reconciler', async () => {
     { name: 'upstream', close: () => hcloud.close() },
     { name: 'upstream budget', close: () => budgetStore.close() },
     { name: 'garden', close: () => clusters?.garden.close() },
+    { name: 'process register', close: () => processes.close() },
     { name: 'database', close: () => pool.end() },
     { name: 'metrics', close: () => served.close() },
     { name: 'traces', close: tracing.close },

@@ -1,6 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import pg from 'pg';
-import { withSession } from './session-settings.js';
 
 export interface Listener {
   /**
@@ -63,7 +62,7 @@ export function listen(options: ListenOptions): Listener {
 
   const holdConnection = async (): Promise<void> => {
     const client = new pg.Client({
-      connectionString: withSession(options.databaseUrl),
+      connectionString: options.databaseUrl,
       application_name: options.applicationName,
       connectionTimeoutMillis: ANSWER_MS,
       query_timeout: ANSWER_MS,

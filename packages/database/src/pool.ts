@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { readOnly, withSession } from './session-settings.js';
+import { prepareSession } from './session-settings.js';
 
 /**
  * `pg` returns 64-bit integers as strings. Ours (upstream ids, counts) stay below 2^53 by contract. Larger values, such
@@ -31,17 +31,27 @@ export interface PoolOptions {
   readonly onIdleError: (error: Error) => void;
 }
 
-/** Creates the pool for hot paths and transactions. Connects lazily and reconnects after outages. */
+/**
+ * Creates the pool for hot paths and transactions. Connects lazily and reconnects after outages. Unless it only reads, it has no connection to
+ * a server that takes no writes: while there is no other one, statements fail (`isDatabaseAway`).
+ */
 export function connectPool(options: PoolOptions): Pool {
+  const { databaseUrl, applicationName, connectTimeoutMs = 2_000, statementTimeoutMs = 5_000 } = options;
   const pool = new pg.Pool({
-    connectionString: withSession(options.databaseUrl, options.isReadOnly === true ? readOnly : {}),
-    application_name: options.applicationName,
+    connectionString: databaseUrl,
+    application_name: applicationName,
     max: options.connectionsMax ?? 10,
-    connectionTimeoutMillis: options.connectTimeoutMs ?? 2_000,
-    statement_timeout: options.statementTimeoutMs ?? 5_000,
-    ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
-    query_timeout: (options.statementTimeoutMs ?? 5_000) + 1_000,
-    idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 4_000,
+    connectionTimeoutMillis: connectTimeoutMs,
+    query_timeout: statementTimeoutMs + 1_000,
+    onConnect: prepareSession({
+      isReadOnly: options.isReadOnly,
+      withinMs: connectTimeoutMs,
+      settings: {
+        statement_timeout: statementTimeoutMs,
+        idle_in_transaction_session_timeout: options.idleInTransactionMs ?? 4_000,
+        ...(options.lockTimeoutMs !== undefined && { lock_timeout: options.lockTimeoutMs }),
+      },
+    }),
     keepAlive: true,
     // A named statement whose result type a migration has changed fails on its connection for as long as that lives.
     maxLifetimeSeconds: 600,

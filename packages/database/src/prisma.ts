@@ -1,7 +1,8 @@
 import { PrismaPg } from '@prisma/adapter-pg';
+import pg from 'pg';
 import { Prisma as Generated, PrismaClient } from './generated/client.js';
 import type { Pool } from './pool.js';
-import { readOnly, withSession } from './session-settings.js';
+import { prepareSession } from './session-settings.js';
 
 export type Prisma = PrismaClient;
 /** Writes SQL NULL into a JSON column, where `null` would be ambiguous. */
@@ -48,16 +49,25 @@ function nameOf({ sql }: { readonly sql: string }): string {
  * @param transactions default bounds of transactions; without them 5 s and 15 s
  */
 export function connectPrisma(database: string | Pool, transactions?: TransactionBounds): Prisma {
-  return prismaOn(typeof database === 'string' ? { connectionString: withSession(database) } : database, transactions);
+  return typeof database === 'string'
+    ? prismaOfItsOwn(database, false, transactions)
+    : prismaOn(database, false, transactions);
 }
 
 /** Connects as `connectPrisma` does, but Postgres refuses every change. */
-export const connectReadingPrisma = (databaseUrl: string): Prisma =>
-  prismaOn({ connectionString: withSession(databaseUrl, readOnly) });
+export const connectReadingPrisma = (databaseUrl: string): Prisma => prismaOfItsOwn(databaseUrl, true);
 
-const prismaOn = (source: ConstructorParameters<typeof PrismaPg>[0], transactions = patience): Prisma =>
+const prismaOfItsOwn = (databaseUrl: string, isReadOnly: boolean, transactions?: TransactionBounds): Prisma => {
+  const pool = new pg.Pool({ connectionString: databaseUrl, onConnect: prepareSession({ isReadOnly }) });
+  // A broken connection shows in its next statement.
+  pool.on('connect', (client) => client.on('error', () => undefined));
+  pool.on('error', () => undefined);
+  return prismaOn(pool, true, transactions);
+};
+
+const prismaOn = (pool: Pool, isItsOwn: boolean, transactions = patience): Prisma =>
   new PrismaClient({
-    adapter: new PrismaPg(source, { statementNameGenerator: nameOf }),
+    adapter: new PrismaPg(pool, { statementNameGenerator: nameOf, disposeExternalPool: isItsOwn }),
     transactionOptions: transactions,
   });
 

@@ -12,8 +12,8 @@ interface AdapterCause {
   readonly severity?: string;
 }
 
-/** SQLSTATE classes for an unavailable, starting or overloaded server, as opposed to an invalid statement. */
-const awayStates = /^(08|53|57P0[1-5]|57014|25P03)/;
+/** SQLSTATE classes for an unavailable, starting, overloaded or read-only server, as opposed to an invalid statement. */
+const awayStates = /^(08|53|57P0[1-5]|57014|25P03|25006)/;
 const awayErrnos = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -29,7 +29,7 @@ const awayErrnos = new Set([
 /** "The database is not currently accepting connections", as during a restore. */
 const CLOSED_TO_CONNECTIONS = '55000';
 const awayMessages =
-  /timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error/i;
+  /timeout expired|timeout exceeded when trying to connect|Connection terminated|Query read timeout|Client has encountered a connection error/i;
 
 /** Prisma error codes: unreachable, timed out, connection closed, pool exhausted, transaction not started in time. */
 const awayPrismaCodes = new Set(['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'P2037']);

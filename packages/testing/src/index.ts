@@ -23,6 +23,7 @@ export {
   removeKeptServers,
 } from './postgres/kept.js';
 export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres/start-postgres.js';
+export { type Standby, startStandby } from './postgres/start-standby.js';
 export {
   createEmptyDatabase,
   createTestDatabase,

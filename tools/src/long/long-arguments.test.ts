@@ -38,6 +38,8 @@ describe('the arguments of a long test', () => {
     [['helm'], ['tests', 'system/installation/helm'], { CORRAL_TEST_LONG: '1' }, 1],
     [['runbooks'], ['tests', 'long/lost-parts'], { CORRAL_TEST_LONG: '1' }, 1],
     [['restore'], ['tests', 'long/restore'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['failover'], ['tests', 'long/failover'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['pgbouncer'], ['tests', 'long/pgbouncer'], { CORRAL_TEST_LONG: '1' }, 1],
     [['dashboards'], ['tests', 'long/dashboards'], { CORRAL_TEST_LONG: '1' }, 1],
     [['release'], ['tests', 'long/release.test'], { CORRAL_TEST_LONG: '1' }, 1],
     [['releases'], ['tests', 'long/two-releases'], { CORRAL_TEST_LONG: '1' }, 1],

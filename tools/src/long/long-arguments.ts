@@ -31,6 +31,8 @@ const TIMES = {
   release: 1,
   releases: 1,
   restore: 1,
+  failover: 1,
+  pgbouncer: 1,
   runbooks: 1,
   stalls: 1,
   neighbours: 1,
@@ -87,6 +89,10 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
   restore [--times ${TIMES.restore}]
           takes a backup under load, destroys the database, and restores it into a world that went on. It takes 1 minute.
+  failover [--times ${TIMES.failover}]
+          loses the primary of a replicated Postgres under load, and promotes its standby. It takes 1 minute.
+  pgbouncer [--times ${TIMES.pgbouncer}]
+          runs services behind PgBouncer, which has to be installed, in both of its modes. It takes 1 minute.
   runbooks [--times ${TIMES.runbooks}]
           runs the commands of the runbook for lost parts. It takes a few seconds.
   stalls [--times ${TIMES.stalls}]
@@ -151,6 +157,8 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     case 'release':
     case 'releases':
     case 'restore':
+    case 'failover':
+    case 'pgbouncer':
     case 'runbooks':
     case 'stalls':
     case 'terraform': {
@@ -166,6 +174,8 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         release: 'long/release.test',
         releases: 'long/two-releases',
         restore: 'long/restore',
+        failover: 'long/failover',
+        pgbouncer: 'long/pgbouncer',
         runbooks: 'long/lost-parts',
         stalls: 'long/hostile-bodies',
         terraform: 'long/terraform',

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { withSession } from '../session-settings.js';
+import { prepareSession } from '../session-settings.js';
 
 export type ConnectOptions = { timeoutMs: number; log: (message: string) => void };
 
@@ -17,18 +17,21 @@ const PASSING = new Set([
   '57P01', // admin_shutdown
   '57P02', // crash_shutdown
   '57P03', // cannot_connect_now
+  '25006', // a standby that will be the primary
 ]);
 
 /** Connects, and retries for `timeoutMs` while Postgres is starting. */
 export async function connectWhenUp(databaseUrl: string, { timeoutMs, log }: ConnectOptions): Promise<pg.Client> {
   const deadline = performance.now() + timeoutMs;
   for (let retryMs = RETRY_MS_MIN; ; retryMs = Math.min(retryMs * 2, RETRY_MS_MAX)) {
-    const client = new pg.Client({ connectionString: withSession(databaseUrl), connectionTimeoutMillis: 5_000 });
+    const client = new pg.Client({ connectionString: databaseUrl, connectionTimeoutMillis: 5_000 });
     client.on('error', () => undefined); // the next query reports the broken connection
     try {
       await client.connect();
+      await prepareSession()(client);
       return client;
     } catch (error) {
+      await client.end().catch(() => undefined);
       if (!isPassing(error) || performance.now() + retryMs > deadline) throw error;
       if (retryMs === RETRY_MS_MIN) log('waiting for Postgres');
     }

@@ -5,7 +5,7 @@ import { getAsset, isSea } from 'node:sea';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
-import { withSession } from '../session-settings.js';
+import { prepareSession } from '../session-settings.js';
 import { MigrationAdapter } from './migration-adapter.js';
 
 export type SchemaEngine = bindings.SchemaEngine;
@@ -18,7 +18,7 @@ export type SchemaEngine = bindings.SchemaEngine;
  */
 export async function withSchemaEngine<T>(databaseUrl: string, work: (engine: SchemaEngine) => Promise<T>): Promise<T> {
   await load();
-  const pool = new pg.Pool({ connectionString: withSession(databaseUrl) });
+  const pool = new pg.Pool({ connectionString: databaseUrl, onConnect: prepareSession() });
   const adapter = bindMigrationAwareSqlAdapterFactory(new MigrationAdapter(pool));
   try {
     const engine = await bindings.SchemaEngine.new({ datamodels: undefined }, () => undefined, adapter);

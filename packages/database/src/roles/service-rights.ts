@@ -20,6 +20,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
   'dns-gateway': {
     queue: false,
     tables: {
+      _prisma_migrations: 'select',
       course_code: 'select lock',
       demo: 'select insert update',
       dns_action: 'select insert update',
@@ -39,6 +40,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
   'cluster-api': {
     queue: true,
     tables: {
+      _prisma_migrations: 'select',
       adopted_server: 'select insert update',
       app_user: 'select insert update',
       audit_entry: 'select insert update',
@@ -77,6 +79,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
   reconciler: {
     queue: true,
     tables: {
+      _prisma_migrations: 'select',
       adopted_server: 'select update delete',
       app_user: 'select',
       audit_entry: 'select insert delete lock',
@@ -105,6 +108,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       operation_total: 'select insert update',
       operator_act: 'select delete lock',
       price_list: 'select insert update',
+      service_process: 'select insert update delete',
       session: 'select delete lock',
       team: 'select update',
       team_event: 'select insert delete lock',

@@ -1,5 +1,5 @@
 import { type Buckets, connectBuckets } from '@corral/admission';
-import { connectPool, type Pool, registerProcess } from '@corral/database';
+import { connectPool, databaseCheck, type Pool, registerProcess, startCheck } from '@corral/database';
 import {
   type Config,
   createHealth,
@@ -97,6 +97,12 @@ export async function startService<C extends ServiceConfig, E extends ApiError>(
 
     const { pool, secondPool, readiness, connections } = connectPools(config, name, second, lockTimeoutMs, report);
     poolMetrics(metrics, { reads: pool, [second]: secondPool });
+    const check = databaseCheck({
+      pool: readiness,
+      databaseUrl: config.DATABASE_URL,
+      applicationName: `${name} readiness`,
+    });
+    await startCheck(check);
     const processes = await registerProcess({
       pool: readiness,
       service: name,
@@ -112,7 +118,7 @@ export async function startService<C extends ServiceConfig, E extends ApiError>(
     const base = { log, metrics, report, pool, secondPool, connections, readiness, buckets, listeningUrl };
     const start = async () => {
       const { checks, buildApp, errors, closing } = makeParts(config, base);
-      const health = createHealth({ checks: { database: () => readiness.query('SELECT 1'), ...checks }, log });
+      const health = createHealth({ checks: { database: check, ...checks }, log });
       const onClientError = clientErrorRenderer(errors);
       const app = buildApp(health);
       const server = await serve({ app, health, metrics, log, ...serverOptionsOf(config), onClientError });

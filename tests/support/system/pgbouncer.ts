@@ -1,0 +1,47 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { freePort, type Missing, startProcess, unlessInstalled } from '@corral/testing';
+
+export const missingPgbouncer = (): Missing | null =>
+  unlessInstalled(['pgbouncer', '--version'], { what: 'PgBouncer', how: 'apt-get install pgbouncer' });
+
+/**
+ * A PgBouncer with default settings, but for its mode and the number of sessions, which session mode needs. It logs in as the user of the URL,
+ * whoever connects.
+ *
+ * @returns the URL of the database through it
+ */
+export async function startPgbouncer(databaseUrl: string, mode: 'session' | 'transaction') {
+  const { hostname, port, username, password } = new URL(databaseUrl);
+  const folder = await mkdtemp(join(tmpdir(), 'corral-pgbouncer-'));
+  await chmod(folder, 0o755); // it does not run as root
+  const listenPort = await freePort();
+  const file = join(folder, 'pgbouncer.ini');
+  const settings = `[databases]
+* = host=${hostname} port=${port} user=${username} password=${password}
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = ${listenPort}
+unix_socket_dir =
+auth_type = any
+pool_mode = ${mode}
+default_pool_size = 100
+`;
+  await writeFile(file, settings);
+  const account = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
+  const running = await startProcess({
+    command: 'pgbouncer',
+    args: [...account, file],
+    readyLine: /process up/,
+  });
+  const through = new URL(databaseUrl);
+  through.port = String(listenPort);
+  return {
+    url: through.href,
+    async stop() {
+      await running.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
