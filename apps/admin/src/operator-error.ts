@@ -9,6 +9,9 @@ export class OperatorError extends Error {
 }
 
 const DATABASE_AWAY = 'The database does not answer. Check that Postgres runs and that DATABASE_URL is correct.';
+const TAKES_NO_WRITES = 'Postgres takes no writes. DATABASE_URL has to lead to the primary.';
+/** SQLSTATE `read_only_sql_transaction`. */
+const READ_ONLY = '25006';
 const NO_TABLES = 'The database is not up to date. Run the command `migrate` first.';
 /** Prisma error codes: server unreachable, access denied, no such database, or no connection in time. */
 const awayCodes = new Set(['P1000', 'P1001', 'P1002', 'P1003', 'P1008', 'P1010', 'P1017', 'P2024']);
@@ -21,6 +24,7 @@ export function sentenceOf(error: unknown): string {
     return error.message;
   }
   const chain = causesOf(error);
+  if (chain.some((link) => codeOf(link) === READ_ONLY)) return TAKES_NO_WRITES;
   if (chain.some((link) => isDatabaseAway(link) || awayCodes.has(codeOf(link)))) return DATABASE_AWAY;
   if (chain.some((link) => tableCodes.has(codeOf(link)))) return NO_TABLES;
   const message = error instanceof Error ? error.message : String(error);

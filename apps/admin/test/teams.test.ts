@@ -259,7 +259,8 @@ describe('admin', () => {
   describe('migrate', () => {
     it('makes an empty database usable, and finds nothing to do the second time', async () => {
       const database = await createEmptyDatabase();
-      const env = { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: `r${randomBytes(4).toString('hex')}_` };
+      const prefix = `r${randomBytes(4).toString('hex')}_`;
+      const env = { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: prefix };
 
       const before = await admin.runWith(env, 'team', 'list');
       const first = await admin.runWith(env, 'migrate');
@@ -268,8 +269,12 @@ describe('admin', () => {
 
       expect(before).toMatchObject({ code: 1, err: expect.stringMatching(/`migrate` first/) });
       expect(first).toMatchObject({ code: 0, out: expect.stringMatching(/is up to date\. Migrations applied: \d+\./) });
+      expect(first.out).toContain(
+        `The role ${prefix}reconciler does not exist. If you run the reconciler, set RECONCILER_DATABASE_PASSWORD`,
+      );
       expect(after.out).toMatch(/no teams yet/);
-      expect(JSON.parse(second.out)).toEqual({ applied: [], roles: [] });
+      expect(JSON.parse(second.out)).toMatchObject({ applied: [], roles: [] });
+      expect(JSON.parse(second.out).missingRoles).toHaveLength(3);
       await database.drop();
     });
 

@@ -13,7 +13,7 @@ import { type Written, writeArchive } from '../backup/write-archive.js';
 import { OperatorError } from '../operator-error.js';
 import { wholeNumber } from '../option-parsers.js';
 import { readByPool } from '../owner-pool.js';
-import { migrateInstallation } from './migrate.js';
+import { migrateInstallation, missingText } from './migrate.js';
 
 const notContained =
   'It does not contain the secret keys (SECRET_KEYS), without which the provider tokens in it cannot be decrypted, nor any password.';
@@ -103,7 +103,7 @@ export function restoreCommand(withContext: WithContext): Command {
         });
         context.progress('Loading rows …\n');
         await loadRows(context, file, manifest);
-        await migrateInstallation(context);
+        const { missingRoles } = await migrateInstallation(context);
         const target = { kind: 'Database', name: basename(file) };
         await context.perform({ team: null, action: 'database.restore', target }, async () => undefined);
         const next =
@@ -111,7 +111,7 @@ export function restoreCommand(withContext: WithContext): Command {
           'same SECRET_KEYS, then read `hold report`.\n';
         context.print(
           { file, takenAt, rows, restored: true },
-          `Restored the backup of ${takenAt}: ${rows} rows.\n${next}`,
+          `Restored the backup of ${takenAt}: ${rows} rows.\n${missingText(missingRoles)}${next}`,
         );
       }),
     );
