@@ -30,6 +30,8 @@ export interface AdminIo {
   err(text: string): void;
   /** Where `backup -` writes. */
   readonly stdout: Writable;
+  /** Asks the person at the terminal. Absent when there is none. */
+  confirm?(question: string): Promise<boolean>;
   /** How long a reconciler may take to begin a sync, in ms. Default: 30,000. */
   readonly takenWithinMs?: number;
 }
@@ -61,6 +63,12 @@ export interface AdminContext {
   getUser(email: string): Promise<UserRecord>;
   /** @throws OperatorError when no zone is configured */
   getZoneName(): string;
+  /**
+   * Asks before something that ends access, and names the installation.
+   *
+   * @throws OperatorError when the person says no
+   */
+  confirm(what: string): Promise<void>;
   /** Prints the result: `value` with --json, otherwise `text`. */
   print(value: unknown, text: string): void;
   /** Prints progress to stderr; silent with --json. */
@@ -118,6 +126,11 @@ export async function withContext<T>(
       getZoneName() {
         if (settings.zoneName !== undefined) return settings.zoneName;
         throw new OperatorError('No zone is configured. Set DNS_ZONE_NAME to the zone of the reconciler.');
+      },
+      async confirm(what) {
+        const { host, pathname } = new URL(settings.databaseUrl);
+        if (json || (await io.confirm?.(`${what} The installation is ${host}${pathname}. Go on?`)) !== false) return;
+        throw new OperatorError('Nothing was changed.');
       },
       print: (value, text) => io.out(json ? `${JSON.stringify(value, null, 2)}\n` : text),
       progress: (text) => (json ? undefined : io.err(text)),

@@ -129,6 +129,41 @@ describe('user', () => {
   });
 });
 
+describe('the standing of a team', () => {
+  beforeEach(async () => {
+    await admin.empty();
+    await admin.run('team', 'create', 'acme');
+  });
+
+  it('is suspended once and resumed once', async () => {
+    const codes: number[] = [];
+    for (const what of ['resume', 'suspend', 'suspend']) codes.push((await admin.run('team', what, 'acme')).code);
+    const [suspended] = await admin.json<{ suspendedAt: string | null }[]>('team', 'list');
+    codes.push((await admin.run('team', 'resume', 'acme')).code);
+    const [resumed] = await admin.json<{ suspendedAt: string | null }[]>('team', 'list');
+
+    expect(codes).toEqual([1, 0, 1, 0]);
+    expect(suspended?.suspendedAt).not.toBeNull();
+    expect(resumed?.suspendedAt).toBeNull();
+  });
+
+  it('loses a member with the DNS tokens of that member, once', async () => {
+    const { id } = await admin.json<{ id: string }>('user', 'create', 'ann@acme.test');
+    await admin.run('team', 'add-member', 'acme', 'ann@acme.test', '--role', 'admin');
+    await admin.run('token', 'issue', 'acme', '--name', 'hers');
+    await admin.pool.query('UPDATE dns_token SET created_by = $1', [id]);
+
+    const removed = await admin.run('team', 'remove-member', 'acme', 'ann@acme.test');
+    const again = await admin.run('team', 'remove-member', 'acme', 'ann@acme.test');
+
+    expect(removed.out).toContain('DNS tokens revoked: hers. The team has no administrator now.');
+    expect([removed.code, again.code]).toEqual([0, 1]);
+    expect((await admin.json<{ users: { teams: unknown[] }[] }>('user', 'list')).users).toEqual([
+      expect.objectContaining({ email: 'ann@acme.test', teams: [] }),
+    ]);
+  });
+});
+
 describe('every act of an operator', () => {
   interface Act {
     readonly operator: string;
@@ -156,6 +191,8 @@ describe('every act of an operator', () => {
       { action: 'team.set_limit', team: 'acme' },
     ],
     ['team end-demos', ['team', 'end-demos', 'acme', '--yes'], { action: 'team.end_demos', detail: { demos: 0 } }],
+    ['team suspend', ['team', 'suspend', 'acme'], { action: 'team.suspend', team: 'acme' }],
+    ['team rename', ['team', 'rename', 'acme', 'Acme Ltd'], { action: 'team.rename', detail: { name: 'Acme Ltd' } }],
     ['user create', ['user', 'create', 'bob@acme.test'], { action: 'user.create', team: null }],
     [
       'user unlink',

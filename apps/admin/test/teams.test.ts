@@ -26,7 +26,7 @@ describe('admin', () => {
       const listed = await admin.run('team', 'list');
 
       expect(created).toMatchObject({ code: 0, err: '' });
-      expect(listed.out).toMatch(/^TEAM {2}CREATED {19}ID\nacme {2}20/);
+      expect(listed.out).toMatch(/^TEAM {2}CREATED {19}ID {36}SUSPENDED\nacme {2}20/);
     });
 
     it.each([

@@ -29,7 +29,7 @@ import { type ErrorRequestHandler, type Express, type Request, type RequestHandl
 import absolutePath from 'swagger-ui-dist/absolute-path.js';
 import { actionRoutes } from './actions/routes.js';
 import { demoRoutes } from './demos/routes.js';
-import { changesAreHeld, DnsError, tokenUnknown } from './dns-error.js';
+import { changesAreHeld, DnsError, teamSuspended, tokenUnknown } from './dns-error.js';
 import { dnsErrors } from './http/error-shape.js';
 import { type RateLimits, type RequestLimits, requestLimits } from './http/rate-limits.js';
 import { rrsetRoutes } from './rrsets/routes.js';
@@ -121,11 +121,14 @@ export function buildApp(deps: AppDeps): Express {
   return app;
 }
 
-/** Refuses changes of demos during a hold. Writes of record sets read the hold with their quota instead. */
+/** Refuses changes of demos during a hold, and by suspended teams. Writes of record sets read both with their quota instead. */
 const refuseWhileHeld =
   (prisma: Prisma): RequestHandler =>
-  async (_req, _res, next) => {
+  async (_req, res, next) => {
     if (await isHeld(prisma)) throw changesAreHeld();
+    const id = findDnsCaller(res)?.teamId ?? null;
+    if (id !== null && (await prisma.team.count({ where: { id, suspendedAt: { not: null } } })) > 0)
+      throw teamSuspended();
     next();
   };
 

@@ -70,6 +70,10 @@ export function changesAreHeld(): DnsError {
   );
 }
 
+export function teamSuspended(): DnsError {
+  return new DnsError('forbidden', 'The team is suspended: it can read, but change nothing. Ask the operators.');
+}
+
 export function databaseUnavailable(cause: unknown): DnsError {
   return new DnsError('unavailable', 'The database is unavailable. Send the request again in a moment.', {
     retryAfterSeconds: 5,

@@ -146,6 +146,30 @@ describe('the operators', () => {
   });
 });
 
+describe('a suspended team', () => {
+  let at: TestGateway;
+  beforeAll(async () => {
+    at = await startGateway();
+  });
+  afterAll(() => at.close());
+
+  it('reads, and its writes are refused with 403 and without a call upstream, until it is resumed', async () => {
+    const body = { name: 'late.acme', type: 'A', records: [{ value: '192.0.2.1' }] };
+    const path = `/zones/${at.zoneId}/rrsets`;
+    await at.pool.query(`UPDATE team SET suspended_at = now() WHERE slug = 'acme'`);
+    const before = at.upstreamCalls();
+
+    const read = await at.call('GET', path, { token: at.acme.token });
+    const refused = await at.call('POST', path, { token: at.acme.token, body });
+    const calls = at.upstreamCalls() - before;
+    await at.pool.query('UPDATE team SET suspended_at = NULL');
+    const written = await at.call('POST', path, { token: at.acme.token, body });
+
+    expect([read.status, refused.status, calls, written.status]).toEqual([200, 403, 0, 201]);
+    expect(refused.json.error).toMatchObject({ code: 'forbidden', message: expect.stringContaining('suspended') });
+  });
+});
+
 describe('edges', () => {
   /*
    * Known mistakes of compatible gateways for this API, and the test that keeps ours from making each of them. The right

@@ -49,7 +49,7 @@ export {
   requestCounter,
   sessionUseRecorder,
 } from './last-used.js';
-export { type EndedMembership, endUser, type UserEnd } from './people/end-user.js';
+export { type EndedMembership, endMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
 export {
   type IdentityRecord,

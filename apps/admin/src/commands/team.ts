@@ -7,6 +7,7 @@ import type { Act } from '../operators/acts.js';
 import { renderTable } from '../table.js';
 import { demoTable } from './course.js';
 import { addQuotaCommands } from './quotas.js';
+import { addStandingCommands } from './team-standing.js';
 
 export function teamCommand(withContext: WithContext): Command {
   const command = new Command('team').description('create and list teams and their members');
@@ -63,6 +64,7 @@ export function teamCommand(withContext: WithContext): Command {
       }),
     );
   addQuotaCommands(command, withContext);
+  addStandingCommands(command, withContext);
   command
     .command('end-demos <slug>')
     .description('list the live demos of a team; with --yes, end them')
@@ -98,6 +100,7 @@ function teamTable(teams: readonly TeamRecord[]): string {
     TEAM: ({ slug }) => slug,
     CREATED: ({ createdAt }) => createdAt.toISOString(),
     ID: ({ id }) => id,
+    SUSPENDED: ({ suspendedAt }) => suspendedAt?.toISOString() ?? null,
   });
 }
 

@@ -12,6 +12,7 @@ import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
 import type { ActOfInstallation } from '../operators/acts.js';
+import { wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 
 export function userCommand(withContext: WithContext): Command {
@@ -27,6 +28,21 @@ export function userCommand(withContext: WithContext): Command {
           user,
           `User ${user.email} is created. To add the user to a team, run \`team add-member <team> ${user.email}\`.\n`,
         );
+      }),
+    );
+  command
+    .command('list')
+    .description('list users and the roles in their teams, by address')
+    .option('--limit <n>', 'users to show, 1 to 10000', wholeNumber(10_000), 1_000)
+    .action(
+      withContext(async ({ users, print }, { limit }: { limit: number }) => {
+        const people = await users.listPeople(limit);
+        const table = renderTable(people, {
+          USER: ({ email }) => email,
+          NAME: ({ displayName }) => displayName,
+          TEAMS: ({ teams }) => teams.map(({ slug, role }) => `${slug} (${role})`).join(', '),
+        });
+        print({ users: people }, people.length === 0 ? 'There are no users yet.\n' : table);
       }),
     );
   command
@@ -72,8 +88,9 @@ export function userCommand(withContext: WithContext): Command {
       'end all sessions, memberships and invitations of a user, revoke the DNS tokens and unlink every identity',
     )
     .action(
-      withContext(async ({ change, operator, getUser, print }, email: string) => {
+      withContext(async ({ change, operator, getUser, confirm, print }, email: string) => {
         const user = await getUser(email);
+        await confirm(`All access of ${user.email} ends.`);
         const end = await change(
           () => actOn('end')(user),
           (tx) => endUser(tx, user, operator),

@@ -122,13 +122,15 @@ export function admit(row: ClusterRoute): RequestHandler {
 type Admitted = Omit<Caller, keyof RequestContext>;
 
 /** @returns null on routes without a team */
-function personIn({ access }: ClusterRoute, req: Request, res: Response): Admitted | null {
+function personIn(route: ClusterRoute, req: Request, res: Response): Admitted | null {
+  const { access } = route;
   const session = sessionOf(res);
   if (session === null) throw unauthenticated(req);
   if (access === 'public' || access === 'session') return null;
   const membership = session.memberships.find(isNamedBy(req.params));
   if (membership === undefined) throw notFound();
   if (!roleCovers(membership.role, access)) throw new Problem('permission_denied', roleNeeded[access]);
+  refuseChangeOfSuspended(membership, route, req);
   const { teamId, slug, role } = membership;
   return { userId: session.userId, account: null, team: { id: teamId, slug }, role };
 }
@@ -151,7 +153,14 @@ function admitted(account: CallingAccount, route: ClusterRoute, req: Request): A
   const cluster = parameter === null ? null : (req.params[parameter] as string);
   const refusal = refusalOfAccount(account, route, cluster);
   if (refusal !== null) throw new Problem('permission_denied', accountRefusals[refusal]);
+  refuseChangeOfSuspended(team, route, req);
   return { userId: null, account, team: { id: team.id, slug: team.slug }, role };
+}
+
+/** A suspended team reads, and plans what it would change. */
+function refuseChangeOfSuspended(team: { readonly isSuspended: boolean }, route: ClusterRoute, req: Request): void {
+  if (!team.isSuspended || !isRefusedWhileHeld(route) || purposeOf(req) === 'dryRun') return;
+  throw new Problem('permission_denied', 'The team is suspended: it can read, but change nothing. Ask the operators.');
 }
 
 const accountRefusals: Readonly<Record<AccountRefusal, string>> = {

@@ -312,6 +312,30 @@ describe('during a hold', () => {
   });
 });
 
+describe('a suspended team', () => {
+  let t: ClusterTest;
+  beforeAll(async () => {
+    t = await startWithConnection();
+  });
+  afterAll(() => t.close());
+
+  it('reads and plans, and its changes are refused until it is resumed', async () => {
+    const path = t.acme.path('/clusters/late/');
+    const suspend = (suspendedAt: Date | null) =>
+      t.db.team.updateMany({ where: { slug: t.acme.slug }, data: { suspendedAt } });
+    const put = (query = '') => t.api.as(t.acme.member).put(`${path}${query}`).send({ spec: aClusterSpec() });
+    await suspend(new Date());
+
+    await t.api.as(t.acme.member).get(t.acme.path('/clusters/')).expect(200);
+    await put('?dryRun=true').expect(200);
+    const refused = await put().expect(403);
+    await suspend(null);
+    await put().expect(202);
+
+    expect(refused.body).toMatchObject({ code: 'permission_denied', detail: expect.stringContaining('suspended') });
+  });
+});
+
 describe('database away', () => {
   let test: TestClusterApi;
   let door: DatabaseDoor;

@@ -20,6 +20,7 @@ import {
   DnsError,
   quotaExceeded,
   setIsBusy,
+  teamSuspended,
   tokenUnknown,
   tooManyWait,
   upstreamUnavailable,
@@ -132,6 +133,8 @@ async function begin(services: Services, request: CheckedWrite, requestHash: Buf
       case 'ended':
         // Revoked after the token was checked. The next request will be rejected earlier.
         throw tokenUnknown();
+      case 'suspended':
+        throw teamSuspended();
       case 'busy':
         if (outcome.identical) {
           const copy = await followCopy(services, request, requestHash, { ...outcome, kind: 'pending' });

@@ -29,7 +29,7 @@ export interface CallingAccount extends AccountRights {
   /** Whether a hold is in force. Read with the token, because every change needs both. */
   readonly isHeld: boolean;
   /** `number`: the id of the team in some paths. */
-  readonly team: { readonly id: TeamId; readonly slug: string; readonly number: number };
+  readonly team: { readonly id: TeamId; readonly slug: string; readonly number: number; readonly isSuspended: boolean };
 }
 
 type Row = Omit<CallingAccount, 'team' | 'actions'> & {
@@ -37,6 +37,7 @@ type Row = Omit<CallingAccount, 'team' | 'actions'> & {
   readonly teamId: TeamId;
   readonly slug: string;
   readonly teamNumber: number;
+  readonly isSuspended: boolean;
 };
 
 /** One indexed look-up per request without a cache, so a revocation or another role applies immediately everywhere. */
@@ -44,7 +45,7 @@ const findAccount = {
   name: 'account-by-token',
   text: `SELECT account.id, account.name, account.role::text AS role, account.clusters, account.actions,
                 token.id AS "tokenId", trusted.issuer, token.subject, team.id AS "teamId", team.slug,
-                team.number AS "teamNumber", team.account_requests_max AS "requestsMax",
+                team.number AS "teamNumber", team.suspended_at IS NOT NULL AS "isSuspended", team.account_requests_max AS "requestsMax",
                 ${isHeldNow} AS "isHeld"
          FROM service_account_token token
          JOIN service_account account ON account.id = token.account_id
@@ -62,7 +63,7 @@ export const accountVerifier = (pool: Pool) => ({
     if (!isWellFormedAccountToken(token)) return null;
     const { rows } = await pool.query<Row>({ ...findAccount, values: [hashAccountToken(token)] });
     if (rows[0] === undefined) return null;
-    const { teamId, slug, teamNumber, ...account } = rows[0];
-    return { ...account, team: { id: teamId, slug, number: teamNumber } };
+    const { teamId, slug, teamNumber, isSuspended, ...account } = rows[0];
+    return { ...account, team: { id: teamId, slug, number: teamNumber, isSuspended } };
   },
 });

@@ -48,6 +48,17 @@ export async function endUser(tx: Transaction, user: NamedUser, operator: string
   return { sessions, identities: identities.count, teams: left };
 }
 
+/** Ends the membership of a person in one team, and revokes the DNS tokens that they created for it. The team gets an entry. */
+export async function endMembership(
+  tx: Transaction,
+  team: NamedTeam,
+  user: NamedUser,
+  operator: string,
+): Promise<EndedMembership> {
+  await lockChangesOfTeams(tx, [team.id]);
+  return takeOut(tx, team, user, operator);
+}
+
 const concerning = (userId: UserId) => ({
   OR: [{ memberships: { some: { userId } } }, { dnsTokens: { some: { createdById: userId, revokedAt: null } } }],
 });

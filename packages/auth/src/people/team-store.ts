@@ -9,6 +9,8 @@ export interface NamedTeam {
 
 export interface TeamRecord extends NamedTeam {
   readonly createdAt: Date;
+  /** Since when it can only read; null for other teams. */
+  readonly suspendedAt: Date | null;
 }
 
 /** An operator's request violates a rule. The message says why and what to do. */

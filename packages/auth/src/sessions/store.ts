@@ -41,6 +41,8 @@ export interface Membership {
   /** Empty when the slug serves as the name. */
   readonly name: string;
   readonly role: Role;
+  /** Whether operators have suspended the team, so that it can only read. */
+  readonly isSuspended: boolean;
 }
 
 /** The signed-in user and current memberships, read for every request. */
@@ -138,7 +140,8 @@ const findSession = {
                 session.expires_at AS "expiresAt",
                 COALESCE((SELECT json_agg(json_build_object('teamId', team.id, 'teamNumber', team.number,
                                                             'slug', team.slug, 'name', team.name,
-                                                            'role', membership.role)
+                                                            'role', membership.role,
+                                                            'isSuspended', team.suspended_at IS NOT NULL)
                                           ORDER BY team.slug COLLATE "C")
                           FROM membership JOIN team ON team.id = membership.team_id
                           WHERE membership.user_id = session.user_id), '[]') AS memberships,

@@ -51,6 +51,8 @@ export type BeginOutcome =
   | { kind: 'refused'; limit: keyof RecordQuota; max: number; reservedByActions: boolean }
   /** The demo has ended, so only deletions are accepted. */
   | { kind: 'ended' }
+  /** Operators have suspended the team, so it can only read. */
+  | { kind: 'suspended' }
   /** A hold is in force, so nothing is changed. */
   | { kind: 'held' };
 
@@ -180,6 +182,7 @@ export function decideBegin(
 ): Decision {
   const { owner, latest, isHeld } = seen;
   if (isHeld) return { kind: 'held' };
+  if (owner.isSuspended) return { kind: 'suspended' };
   if (!owner.isLive && newWrite.write.operation !== 'delete') return { kind: 'ended' };
   if (latest?.state === 'pending') {
     const [entryId, identical] = [Number(latest.id), isIdentical(newWrite, latest)];

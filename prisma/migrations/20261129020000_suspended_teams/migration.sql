@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "team" ADD COLUMN     "suspended_at" TIMESTAMPTZ(3);
