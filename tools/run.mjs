@@ -27,7 +27,7 @@ const inRoot = (...path) => join(root, ...path);
 const say = (line) => process.stderr.write(`${line}\n`);
 
 const EVERYTHING = ['build', 'bundle', 'compress'];
-const PARTS_OF_START = ['tools', 'local-cloud', 'dns-gateway', 'cluster-api', 'console', 'reconciler'];
+const PARTS_OF_START = ['tools', 'local-cloud', 'dns-gateway', 'cluster-api', 'console', 'reconciler', 'admin'];
 const bundlesOf = (...names) => ['bundle', ...names.map((name) => `--filter=@corral/${name}`)];
 
 /**

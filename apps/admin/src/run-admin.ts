@@ -1,10 +1,12 @@
 import { corralVersion } from '@corral/service';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { type AdminIo, type WithContext, withContext } from './admin-context.js';
 import { auditCommand } from './commands/audit.js';
 import { backupCommand, backupStoredCommand, restoreCommand } from './commands/backup.js';
 import { courseCommand } from './commands/course.js';
+import { doctorCommand } from './commands/doctor.js';
 import { holdCommand, resumeCommand } from './commands/hold.js';
+import { listCommands } from './commands/lists.js';
 import { migrateCommand } from './commands/migrate.js';
 import { operatorsCommand } from './commands/operators.js';
 import { retentionCommand } from './commands/retention.js';
@@ -31,6 +33,7 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
     .description('Administration of a Corral installation.')
     .version(corralVersion, '-V, --version', 'show the version')
     .option('--json', 'print results as JSON')
+    .addOption(new Option('-o, --output <format>', 'format of results').choices(['text', 'json']))
     .option('--as <name>', 'name of the operator in the audit log (default: CORRAL_OPERATOR, else the system user)')
     .helpOption('-h, --help', 'show help')
     .addHelpText(
@@ -42,8 +45,10 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
   const withIo: WithContext =
     (action) =>
     (...args) =>
-      withContext(io, { json: program.opts().json === true, as: program.opts().as }, (context) =>
-        action(context, ...args),
+      withContext(
+        io,
+        { json: program.opts().json === true || program.opts().output === 'json', as: program.opts().as },
+        (context) => action(context, ...args),
       );
   for (const command of [
     teamCommand(withIo),
@@ -63,6 +68,8 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
     operatorsCommand(withIo),
     retentionCommand(withIo),
     upstreamCommand(withIo),
+    doctorCommand(withIo),
+    ...listCommands(withIo),
   ]) {
     program.addCommand(inherit(command, program));
   }

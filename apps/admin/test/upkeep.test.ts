@@ -6,7 +6,7 @@ import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-data';
 import { type StartedWorker, startWorker } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { silentLog } from '@corral/service';
-import { patientTransactions, type RunningProcess, startProcess } from '@corral/testing';
+import { createEmptyDatabase, patientTransactions, type RunningProcess, startProcess } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startAdmin, type TestAdmin, ZONE } from './support/start-admin.js';
 
@@ -449,5 +449,89 @@ describe('secrets', () => {
       await rotate();
       for (const ref of refs) expect(await tokenOf(ref)).toEqual(['2026', `token of ${ref}`, 1]);
     });
+  });
+});
+
+describe('doctor', () => {
+  interface Checked {
+    readonly check: string;
+    readonly state: string;
+    readonly text: string;
+  }
+  beforeEach(() => admin.empty());
+
+  // Roles belong to the server, where others have theirs.
+  const run = (...argv: string[]) =>
+    admin.runWith({ DATABASE_URL: admin.databaseUrl, DNS_ZONE_NAME: ZONE, DATABASE_ROLE_PREFIX: 'none_' }, ...argv);
+  const stateOf = async (check: string): Promise<string | undefined> => {
+    const { out } = await run('--json', 'doctor');
+    return (JSON.parse(out) as { checks: Checked[] }).checks.find((each) => each.check === check)?.state;
+  };
+
+  it('names what does not work, in one line each, and ends with 1', async () => {
+    const { code, out, err } = await run('doctor');
+
+    expect(code).toBe(1);
+    expect(err).toBe('Not well: services, sync.\n');
+    expect(out).toMatch(/^ok +postgres +Postgres \d+\S* takes writes/);
+    expect(out).toMatch(/^failed +services +No process is alive of: dns-gateway, reconciler\./m);
+    expect(out.trim().split('\n')).toHaveLength(13);
+  });
+
+  it('ends with 0 when all is well, and says nothing more then', async () => {
+    await admin.pool.query(
+      `INSERT INTO service_process (id, service, seen_at)
+       VALUES (gen_random_uuid(), 'dns-gateway', now()), (gen_random_uuid(), 'reconciler', now())`,
+    );
+    await admin.pool.query(
+      `INSERT INTO dns_sync_run (zone_name, reason, state, finished_at) VALUES ('${ZONE}', 'start', 'succeeded', now())`,
+    );
+
+    expect(await run('doctor', '--quiet')).toEqual({ code: 0, out: '', err: '' });
+  });
+
+  it('sees an open hold, and a sync that failed', async () => {
+    await admin.run('hold', 'begin');
+    await admin.pool.query(
+      `INSERT INTO dns_sync_run (zone_name, reason, state, finished_at, failure)
+       VALUES ('${ZONE}', 'start', 'failed', now(), 'The token is refused.')`,
+    );
+
+    expect([await stateOf('hold'), await stateOf('sync')]).toEqual(['warning', 'failed']);
+  });
+
+  it('ends after the first part on which all others depend', async () => {
+    const database = await createEmptyDatabase();
+
+    const { code, out } = await admin.runWith({ DATABASE_URL: database.url }, 'doctor', '--quiet');
+    await database.drop();
+
+    expect([code, out]).toEqual([
+      1,
+      expect.stringMatching(/^failed +schema +The migration \S+ is missing\. Run `migrate`\.\n$/),
+    ]);
+  });
+});
+
+describe('lists over all teams', () => {
+  it.each(['cluster', 'connection', 'operation', 'account'])(
+    'are empty at first, and of a known team: %s',
+    async (what) => {
+      await admin.empty();
+      await admin.run('team', 'create', 'acme');
+
+      expect(await admin.json(what, 'list', '--team', 'acme')).toEqual({ [`${what}s`]: [] });
+      expect((await admin.run(what, 'list', '--team', 'globex')).code).toBe(1);
+    },
+  );
+
+  it('find what one request did', async () => {
+    await admin.empty();
+    await admin.run('team', 'create', 'acme');
+    await admin.pool.query(`UPDATE audit_entry SET request_id = 'req-1'`);
+
+    const { entries } = await admin.json<{ entries: object[] }>('audit', '--request-id', 'req-1');
+
+    expect(entries).toEqual([expect.objectContaining({ team: 'acme', action: 'team.create', target: 'acme' })]);
   });
 });

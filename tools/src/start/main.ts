@@ -1,3 +1,4 @@
+import { spawn } from 'node:child_process';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type Config, readConfig, startOrExit } from '@corral/service';
@@ -146,6 +147,17 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
       stateDir: config.CORRAL_STATE_DIR ?? null,
     }),
   );
+  sayWhatIsNotWell({ DATABASE_URL: databaseUrl, DNS_ZONE_NAME: zoneName, ...given('REDIS_URL', config.REDIS_URL) });
+}
+
+/** Nothing, if all is well. */
+function sayWhatIsNotWell(env: Readonly<Record<string, string>>): void {
+  const command = [join(repository, 'apps', 'admin', 'dist', 'main.js'), 'doctor', '--quiet'];
+  const doctor = spawn(process.execPath, command, {
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  started.push({ stop: async () => doctor.kill() });
 }
 
 /** Leaves out options that are not given. */

@@ -1,6 +1,7 @@
 import { type AuditRecord, auditLog } from '@corral/dns-data';
 import { Command } from 'commander';
-import type { WithContext } from '../admin-context.js';
+import type { AdminContext, WithContext } from '../admin-context.js';
+import { OperatorError } from '../operator-error.js';
 import { wholeNumber } from '../option-parsers.js';
 import { renderTable } from '../table.js';
 
@@ -9,12 +10,16 @@ interface AuditOptions {
   readonly before?: number;
   readonly name?: string;
   readonly type?: string;
+  readonly requestId?: string;
 }
 
 export function auditCommand(withContext: WithContext): Command {
   return new Command('audit')
-    .argument('<team>')
-    .description('show the writes of a team and changes by others, newest first')
+    .argument('[team]')
+    .description(
+      'show the writes of a team and changes by others, newest first; with --request-id, what one request did in any team',
+    )
+    .option('--request-id <id>', 'what the request with this X-Correlation-Id did')
     .option('--limit <n>', 'entries to show, 1 to 1000', wholeNumber(1_000), 20)
     .option(
       '--before <cursor>',
@@ -24,7 +29,10 @@ export function auditCommand(withContext: WithContext): Command {
     .option('--name <name>', 'only record sets of this name')
     .option('--type <type>', 'only record sets of this type')
     .action(
-      withContext(async ({ getTeam, prisma, print }, slug: string, options: AuditOptions) => {
+      withContext(async (context, slug: string | undefined, options: AuditOptions) => {
+        const { getTeam, prisma, print } = context;
+        if (options.requestId !== undefined) return printRequest(context, options.requestId);
+        if (slug === undefined) throw new OperatorError('Name a team, or a request with --request-id.');
         const team = await getTeam(slug);
         const { entries, before } = await auditLog(prisma).listEntries(team.id, options);
         const more = before === null ? '' : `\nFor the next page, add --before ${before}.\n`;
@@ -32,6 +40,39 @@ export function auditCommand(withContext: WithContext): Command {
         print({ entries: entries.map(shownEntry), before }, text);
       }),
     );
+}
+
+/** From both logs, of record sets and of all else. */
+async function printRequest({ prisma, print }: AdminContext, requestId: string): Promise<void> {
+  const where = { requestId };
+  const team = { select: { slug: true } } as const;
+  const writes = await prisma.dnsAuditEntry.findMany({ where, include: { team }, orderBy: { id: 'asc' } });
+  const acts = await prisma.auditEntry.findMany({
+    where,
+    include: { team, user: { select: { email: true } } },
+    orderBy: { id: 'asc' },
+  });
+  const entries = [
+    ...writes.map(({ createdAt: at, team, operation, name, type, state, upstreamStatus }) => ({
+      ...{ at, team: team?.slug ?? null, by: null, action: `rrset.${operation}`, target: `${name} ${type}` },
+      outcome: upstreamStatus === null ? state : `${state} (${upstreamStatus})`,
+    })),
+    ...acts.map(({ createdAt: at, team, user, operator, action, targetName: target }) => ({
+      ...{ at, team: team.slug, by: user?.email ?? operator, action, target, outcome: 'done' },
+    })),
+  ];
+  const table = renderTable(entries, {
+    TIME: ({ at }) => at.toISOString(),
+    TEAM: ({ team }) => team,
+    BY: ({ by }) => by,
+    ACTION: ({ action }) => action,
+    TARGET: ({ target }) => target,
+    OUTCOME: ({ outcome }) => outcome,
+  });
+  print(
+    { entries },
+    entries.length === 0 ? 'The request has changed nothing, or is older than the audit log.\n' : table,
+  );
 }
 
 /** An entry with these members, whatever other columns there are. */

@@ -32,7 +32,7 @@ export function upstreamCommand(withContext: WithContext): Command {
   return command;
 }
 
-function readBudgets(context: AdminContext): Promise<ShownBudget[]> {
+export function readBudgets(context: AdminContext): Promise<ShownBudget[]> {
   const options = { purpose: 'upstream', connectionsMax: 1, statementTimeoutMs: 10_000 };
   return readByPool(context, options, async (pool) => {
     const { redisUrl } = context.settings;

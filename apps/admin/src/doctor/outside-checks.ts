@@ -1,0 +1,71 @@
+import { connect } from 'node:tls';
+import { type Check, failed, ok, unchecked, warning } from './check.js';
+
+/** Renewals happen a month before the end, so that a shorter rest means that one has failed. */
+const CERTIFICATE_DAYS_MIN = 14;
+const CONNECT_MS = 5_000;
+
+export const garden: Check = async ({ context, pool }) => {
+  if ((await context.prisma.cluster.count()) === 0) return unchecked('There are no clusters.');
+  const { rows } = await pool.query<{ count: number; message: string }>(
+    `SELECT count(*)::int AS count, min(condition->>'message') AS message
+     FROM cluster, jsonb_array_elements(conditions) AS condition
+     WHERE condition->>'type' = 'Reconciled' AND condition->>'reason' = 'GardenUnavailable'`,
+  );
+  const waiting = rows[0]?.count ?? 0;
+  return waiting === 0
+    ? ok('No cluster waits for the garden.')
+    : failed(
+        `${waiting} clusters wait for the garden: ${rows[0]?.message} Check its address and the rights of the account.`,
+      );
+};
+
+export const connections: Check = async ({ context }) => {
+  const rejected = await context.prisma.connection.findMany({
+    where: { phase: 'Rejected' },
+    select: { ref: true, team: { select: { slug: true } } },
+  });
+  const names = rejected.map(({ ref, team }) => `${team.slug}/${ref}`);
+  return names.length === 0
+    ? ok('No provider refuses a token of a connection.')
+    : warning(`Providers refuse the tokens of: ${names.join(', ')}. Their teams have to replace them.`);
+};
+
+export const mail: Check = async ({ context }) => {
+  const unsent = await context.prisma.invitation.count({
+    where: { mailDueAt: { not: null }, mailFailures: { gt: 0 } },
+  });
+  return unsent === 0
+    ? ok('No mail waits after a failure.')
+    : warning(`${unsent} invitations could not be mailed. Read the log of the reconcilers, and check SMTP_URL.`);
+};
+
+export const certificates: Check = async ({ urls }) => {
+  if (urls.length === 0) return unchecked('Add --url with the address of each API.');
+  const days = await Promise.all(urls.map(async (url) => ({ url, left: await daysLeft(new URL(url)) })));
+  const text = days.map(({ url, left }) => `${url} ${left} days`).join(', ');
+  if (days.some(({ left }) => left < 0)) return failed(`A certificate has expired: ${text}.`);
+  return days.some(({ left }) => left < CERTIFICATE_DAYS_MIN)
+    ? warning(`A certificate expires soon: ${text}.`)
+    : ok(`Certificates are valid: ${text}.`);
+};
+
+/** Whoever signed it: who trusts the certificate is not the question here. */
+const daysLeft = ({ hostname, port }: URL): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const socket = connect(
+      {
+        host: hostname,
+        port: Number(port || 443),
+        servername: hostname,
+        rejectUnauthorized: false,
+        timeout: CONNECT_MS,
+      },
+      () => {
+        resolve(Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / 86_400_000));
+        socket.end();
+      },
+    );
+    socket.on('timeout', () => socket.destroy(new Error(`${hostname} does not answer.`)));
+    socket.on('error', reject);
+  });

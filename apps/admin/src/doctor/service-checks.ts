@@ -1,0 +1,76 @@
+import { databaseServices, findHold } from '@corral/database';
+import { connectQueue } from '@corral/queue';
+import { silentLog } from '@corral/service';
+import { readBudgets } from '../commands/upstream.js';
+import { type Check, failed, ok, unchecked, warning } from './check.js';
+
+const HOUR_MS = 3_600_000;
+/** Share of the calls per hour below which writes begin to wait. */
+const SCARCE = 0.1;
+
+export const services: Check = async ({ pool }) => {
+  const { rows } = await pool.query<{ service: string; count: number }>(
+    `SELECT service, count(*)::int AS count FROM service_process
+     WHERE seen_at > clock_timestamp() - interval '15 seconds' GROUP BY service`,
+  );
+  const alive = new Map(rows.map(({ service, count }) => [service, count]));
+  const text = databaseServices.map((service) => `${service} ${alive.get(service) ?? 0}`).join(', ');
+  const missing = ['dns-gateway', 'reconciler'].filter((service) => !alive.has(service));
+  return missing.length === 0
+    ? ok(`Live processes: ${text}.`)
+    : failed(`No process is alive of: ${missing.join(', ')}. Start it, and read its first lines.`);
+};
+
+export const queue: Check = async ({ context: { settings } }) => {
+  const { redisUrl, databaseUrl } = settings;
+  const connected = connectQueue({ redisUrl, databaseUrl, log: silentLog });
+  try {
+    await connected.ping();
+    return ok(redisUrl === undefined ? 'Without Redis, jobs are in Postgres.' : 'Redis answers.');
+  } catch {
+    return failed(
+      `${redisUrl === undefined ? 'The queue in Postgres' : 'Redis'} does not answer. Check REDIS_URL, and that it runs.`,
+    );
+  } finally {
+    await connected.close();
+  }
+};
+
+export const upstream: Check = async ({ context }) => {
+  const budgets = await readBudgets(context);
+  const [known] = budgets.filter(({ limit }) => limit !== null);
+  if (known === undefined) return unchecked('No process has called the upstream within the last two hours.');
+  const { remaining, limit } = known;
+  const text = `${remaining} of ${limit} calls to the upstream per hour are left.`;
+  return Number(remaining) < Number(limit) * SCARCE ? warning(`${text} See \`upstream show\`.`) : ok(text);
+};
+
+export const sync: Check = async ({ context, pool }) => {
+  const zone = context.settings.zoneName;
+  if (zone === undefined) return unchecked('Set DNS_ZONE_NAME to check the zone.');
+  const { rows } = await pool.query<{ state: string; failure: string | null; ageMs: number | null }>(
+    `SELECT state::text, failure,
+            (SELECT extract(epoch FROM clock_timestamp() - max(finished_at))::float8 * 1000
+             FROM dns_sync_run WHERE zone_name = $1 AND state = 'succeeded') AS "ageMs"
+     FROM dns_sync_run WHERE zone_name = $1 AND state <> 'running' ORDER BY started_at DESC LIMIT 1`,
+    [zone],
+  );
+  const [last] = rows;
+  if (last === undefined) return failed(`The zone ${zone} was never read. Start a reconciler, then run \`zone sync\`.`);
+  if (last.state === 'failed') return failed(`The last sync of ${zone} failed: ${last.failure ?? 'unknown'}`);
+  const minutes = Math.round((last.ageMs ?? 0) / 60_000);
+  return (last.ageMs ?? 0) > HOUR_MS
+    ? warning(
+        `The last sync of ${zone} was ${minutes} minutes ago. Unless DNS_SYNC_INTERVAL_MS is longer, run \`zone sync\`.`,
+      )
+    : ok(`The zone ${zone} was read ${minutes} minutes ago.`);
+};
+
+export const hold: Check = async ({ context }) => {
+  const open = await findHold(context.prisma);
+  return open === null
+    ? ok('No hold is in force.')
+    : warning(
+        `A hold is in force since ${open.begunAt.toISOString()}: nothing changes. Read \`hold report\`, then \`resume\`.`,
+      );
+};
