@@ -1,10 +1,19 @@
 /**
- * Writes `src/generated/`: the types of both OpenAPI documents, and a table of their operations, which is all of a document that
- * the client needs at run time.
+ * Writes `src/generated/`: the types of both OpenAPI documents, a table of their operations, which is all of a document that
+ * the client needs at run time, and which role each of them needs.
  */
 import { mkdir, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { clusterOpenApi, dnsDemoRoutes, dnsOpenApi, dnsZoneRoutes } from '@corral/contracts';
+import {
+  clusterOpenApi,
+  clusterRoutes,
+  dnsDemoRoutes,
+  dnsOpenApi,
+  dnsRoutes,
+  dnsZoneRoutes,
+  roleNeededFor,
+  roleNeededForDns,
+} from '@corral/contracts';
 import openapiTypes, { astToString } from 'openapi-typescript';
 
 const folder = fileURLToPath(new URL('src/generated/', import.meta.url));
@@ -13,6 +22,7 @@ const SERVER = 'https://corral.example';
 await mkdir(folder, { recursive: true });
 await write('cluster', clusterOpenApi(SERVER));
 await write('dns', dnsOpenApi(SERVER, [...dnsZoneRoutes, ...dnsDemoRoutes]));
+await writeTable('rolesNeeded', 'roles-needed.ts', rolesNeeded());
 
 async function write(name, document) {
   const types = await openapiTypes(withoutRefusals(document), {
@@ -22,8 +32,20 @@ async function write(name, document) {
     emptyObjectsUnknown: true,
   });
   await writeFile(`${folder}${name}-api.ts`, astToString(types));
-  const table = JSON.stringify(operationsOf(document), null, 2);
-  await writeFile(`${folder}${name}-operations.ts`, `export const ${name}Operations = ${table} as const;\n`);
+  await writeTable(`${name}Operations`, `${name}-operations.ts`, operationsOf(document));
+}
+
+function writeTable(name, file, rows) {
+  return writeFile(`${folder}${file}`, `export const ${name} = ${JSON.stringify(rows, null, 2)} as const;\n`);
+}
+
+/** The least role in the team for all of an operation. */
+function rolesNeeded() {
+  const rows = [
+    ...clusterRoutes.map((route) => [route.operationId, roleNeededFor(route)]),
+    ...dnsRoutes.map((route) => [route.operationId, roleNeededForDns(route)]),
+  ];
+  return Object.fromEntries(rows.filter(([, role]) => role !== null));
 }
 
 /** What the types need: refusals have one type for all operations, headers and examples none. It takes a quarter of the time. */

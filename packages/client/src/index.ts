@@ -24,6 +24,7 @@ export { edit } from './edit.js';
 export type { FollowOptions, StreamMessage, TeamEvent } from './follow-events.js';
 export type { operations as ClusterOperations } from './generated/cluster-api.js';
 export type { operations as DnsOperations } from './generated/dns-api.js';
+export { rolesNeeded } from './generated/roles-needed.js';
 export { newIdempotencyKey } from './idempotency-key.js';
 export type {
   Answer,

@@ -22,6 +22,7 @@ export * from './cluster/people/subscription.js';
 export * from './cluster/people/team.js';
 export * from './cluster/people/token-request.js';
 export * from './cluster/problem-codes.js';
+export * from './cluster/roles.js';
 export * from './cluster/routes.js';
 export type { FieldChange } from './cluster/schema-parts.js';
 export * from './cluster/servers/adopted-server.js';

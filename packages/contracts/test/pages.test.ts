@@ -5,8 +5,8 @@ import { clusterVerdictsOf, type Verdict } from '../src/cluster/access.js';
 import { accountActionOf, clusterParameterOf, isForPeople } from '../src/cluster/accounts/account-access.js';
 import { clusterLimits } from '../src/cluster/limits.js';
 import { problemCodes } from '../src/cluster/problem-codes.js';
+import type { Role } from '../src/cluster/roles.js';
 import { type ClusterRoute, clusterRoutes, dryRunOf } from '../src/cluster/routes.js';
-import type { Role } from '../src/cluster/states.js';
 import {
   clusterPhaseMeanings,
   conditionReasonMeanings,

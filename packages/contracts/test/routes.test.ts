@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { clusterVerdictsOf } from '../src/cluster/access.js';
+import { clusterVerdictsOf, roleNeededFor } from '../src/cluster/access.js';
 import { clusterAnswerSchemas } from '../src/cluster/answers.js';
+import { type Role, roleCovers } from '../src/cluster/roles.js';
 import { type ClusterRoute, clusterRoutes } from '../src/cluster/routes.js';
 import { compared } from '../src/cluster/schema-parts.js';
-import { type Role, roleCovers } from '../src/cluster/states.js';
 import { dnsAnswerSchemas } from '../src/dns/answers.js';
 import { dnsStrangerVerdictOf } from '../src/dns/errors-of.js';
 import { type DnsRoute, dnsRoutes, dnsZoneRoutes } from '../src/dns/routes.js';
@@ -22,6 +22,18 @@ describe('the routes of the cluster API', () => {
     for (const { path, access } of ofClusters) {
       expect([path, /\{team(_slug|_id)?\}/.test(path)]).toEqual([path, /^(viewer|member|admin)$/.test(access)]);
     }
+  });
+
+  it.each([
+    ['getMe', null],
+    ['listClusters', 'viewer'],
+    ['putCluster', 'member'],
+    ['issueKubeconfig', 'member'],
+    ['deleteMember', 'admin'],
+    ['listAudit', 'admin'],
+  ])('need for all of %s the role %s', (id, role) => {
+    const route = ofClusters.find(({ operationId }) => operationId === id) as ClusterRoute;
+    expect(roleNeededFor(route)).toBe(role);
   });
 
   it.each<[Role, readonly Role[]]>([

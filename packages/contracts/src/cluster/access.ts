@@ -1,6 +1,7 @@
+import type { DnsRoute } from '../dns/routes.js';
 import { isForPeople } from './accounts/account-access.js';
+import { type Role, roleCovers, roles } from './roles.js';
 import type { ClusterRoute } from './route.js';
-import { type Role, roleCovers } from './states.js';
 
 /* The access decisions, made once: docs/access.md is generated from them, and the tests check every route against them. */
 
@@ -40,3 +41,12 @@ export function clusterVerdictsOf(route: ClusterRoute): ClusterVerdicts {
     adminAccount: ofAccount('admin'),
   };
 }
+
+/** The least role that has access to all of a route; null where access does not depend on a role in a team. */
+export function roleNeededFor({ access, partialFor = [] }: ClusterRoute): Role | null {
+  if (access === 'public' || access === 'session') return null;
+  return roles.findLast((role) => roleCovers(role, access) && !partialFor.includes(role)) ?? null;
+}
+
+/** The same for the DNS API, with the token of a person's session. */
+export const roleNeededForDns = ({ kind }: DnsRoute): Role => (kind === 'read' ? 'viewer' : 'member');

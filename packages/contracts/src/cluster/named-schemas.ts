@@ -20,6 +20,7 @@ import { signInMethods } from './people/sign-in.js';
 import { billingEventSchema, billingOutcomes } from './people/subscription.js';
 import { dnsTokenHandlings, invitationPostSchema, memberPutSchema, teamPutSchema } from './people/team.js';
 import { problemCodes } from './problem-codes.js';
+import { roles } from './roles.js';
 import { fieldChangesSchema, person, time, uuid } from './schema-parts.js';
 import { adoptedServerPostSchema } from './servers/adopted-server.js';
 import {
@@ -33,7 +34,6 @@ import {
   plans,
   poolSources,
   providers,
-  roles,
   serverArchitectures,
   serverKinds,
   serverPhases,

@@ -1,6 +1,6 @@
 import type { ClusterAnswer } from './answers.js';
 import type { ProblemCode } from './problem-codes.js';
-import type { Role } from './states.js';
+import type { Role } from './roles.js';
 
 /**
  * The callers that have access to a route. `session`: any signed-in user. A role: at least that role in the team of the

@@ -1,5 +1,5 @@
+import { type Role, roleCovers } from '../roles.js';
 import type { ClusterRoute } from '../route.js';
-import { type Role, roleCovers } from '../states.js';
 import type { AccountAction, AccountNarrowing } from './service-account.js';
 
 /* What service accounts may do: the role as for people, then the narrowing. */

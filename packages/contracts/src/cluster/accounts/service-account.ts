@@ -4,8 +4,9 @@ import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { asRead, roleSchema, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
+import type { Role } from '../roles.js';
 import { filled, optionalTime, person, time, uuid } from '../schema-parts.js';
-import { apiVersion, type Role } from '../states.js';
+import { apiVersion } from '../states.js';
 
 /** Kinds of actions that a service account can be narrowed to. */
 export const accountActions = ['read', 'change', 'delete', 'kubeconfig'] as const;

@@ -3,8 +3,9 @@ import { declarationParserFor, strictParserFor } from '../../parser-for.js';
 import { closed } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { clusterLimits, defaultNetwork, nodeCidrs, nodePoolDefaults } from '../limits.js';
+import { roles } from '../roles.js';
 import { compared } from '../schema-parts.js';
-import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources, providers, roles } from '../states.js';
+import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources, providers } from '../states.js';
 
 /*
  * Request bodies, parsed strictly: unknown fields are rejected, absent ones take the defaults given here, and null

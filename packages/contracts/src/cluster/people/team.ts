@@ -4,8 +4,8 @@ import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { roleSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
+import type { Role } from '../roles.js';
 import { compared, email, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
-import type { Role } from '../states.js';
 import { subscriptionSchema } from './subscription.js';
 
 /** Numeric ids of teams, members and users. */
