@@ -82,7 +82,7 @@ export function testAccess(started: () => RunningConsole): void {
 
   it('creates, extends and ends a demo', async () => {
     const page = await running.open('/teams/acme/dns/demos');
-    await page.getByText('No demos run.').waitFor();
+    await page.getByText('No demos yet.').waitFor();
     await page.keyboard.press('n');
     await page.getByLabel('Name').fill('Work Shop');
     await page.keyboard.press('Enter');
@@ -100,7 +100,7 @@ export function testAccess(started: () => RunningConsole): void {
     await row.getByRole('button', { name: 'End work-shop', exact: true }).press('Enter');
     await page.getByLabel('Type work-shop to confirm').fill('work-shop');
     await page.keyboard.press('Enter');
-    await page.getByText('No demos run.').waitFor();
+    await page.getByText('No demos yet.').waitFor();
     await page.locator(':focus').waitFor();
     await closePage(page);
   });

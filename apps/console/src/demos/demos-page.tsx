@@ -59,7 +59,11 @@ export function DemosPage() {
       )}
       <Loaded query={demos} what="demos">
         {(all: readonly DemoBody[]) =>
-          all.length === 0 ? <Empty>No demos run.</Empty> : <DemoTable team={team} demos={all} />
+          all.length === 0 ? (
+            <Empty>No demos yet. A demo is a name that cleans up after itself.</Empty>
+          ) : (
+            <DemoTable team={team} demos={all} />
+          )
         }
       </Loaded>
     </Page>
