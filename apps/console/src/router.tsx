@@ -101,15 +101,12 @@ const home = createRoute({
 const records = createRoute({
   getParentRoute: () => team,
   path: '/dns/records',
-  validateSearch: textSearch('filter', 'type', 'label'),
+  validateSearch: textSearch('filter', 'type', 'label', 'sort'),
   component: lazyRouteComponent(() => import('./records/records-page.js'), 'RecordsPage'),
 });
 
-const rrset = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/records/$name/$type',
-  component: lazyRouteComponent(() => import('./records/rrset-page.js'), 'RrsetPage'),
-});
+/** A drawer of the list. */
+const rrset = createRoute({ getParentRoute: () => records, path: '$name/$type' });
 
 const zoneFile = createRoute({
   getParentRoute: () => team,
@@ -241,8 +238,7 @@ const routeTree = root.addChildren([
     invitation,
     team.addChildren([
       home,
-      records,
-      rrset,
+      records.addChildren([rrset]),
       zoneFile,
       tokens,
       createToken,

@@ -5,9 +5,10 @@ import {
   type SetChange,
   type SetContent,
   type SetState,
-  ttlText,
 } from '@corral/domain';
+import { durationText } from '../ui/duration.js';
 import { Status, type Tone } from '../ui/status.js';
+import { shownState } from './change-texts.js';
 import styles from './changes.module.css';
 
 const tones: Readonly<Record<SetState, Tone>> = {
@@ -25,14 +26,17 @@ interface ChangeListProps {
   readonly caption: string;
   readonly changes: readonly SetChange[];
   readonly outcomes?: Outcomes;
+  /** Whether they are being applied. */
+  readonly isRunning?: boolean;
 }
 
 /** Changes of record sets, old beside new, with how far each is. */
-export function ChangeList({ caption, changes, outcomes }: ChangeListProps) {
+export function ChangeList({ caption, changes, outcomes, isRunning = false }: ChangeListProps) {
   return (
     <ul className={styles.list} aria-label={caption}>
       {changes.map((change) => {
         const outcome = outcomes?.[change.key];
+        const { state, word, detail } = shownState(outcome, isRunning);
         return (
           <li key={change.key} className={styles.change}>
             <span className={styles.sign} aria-hidden>
@@ -46,16 +50,14 @@ export function ChangeList({ caption, changes, outcomes }: ChangeListProps) {
               </div>
               <Difference from={change.from} to={change.to} />
               {change.refusal !== undefined && <div className={styles.refusal}>{change.refusal}</div>}
-              {outcome?.detail !== undefined && <div className="muted">{outcome.detail}</div>}
+              {detail !== undefined && <div className="muted">{detail}</div>}
               {outcome?.found !== undefined && (
                 <div>
                   Now: <Content content={outcome.found} />
                 </div>
               )}
             </div>
-            {outcomes !== undefined && (
-              <Status tone={tones[outcome?.state ?? 'waiting']}>{outcome?.state ?? 'waiting'}</Status>
-            )}
+            {outcomes !== undefined && <Status tone={tones[state]}>{word}</Status>}
           </li>
         );
       })}
@@ -67,6 +69,7 @@ const signOf = ({ from, to, refusal }: SetChange): string =>
   refusal !== undefined ? '✕' : from === null ? '+' : to === null ? '−' : '~';
 const wordOf = ({ from, to }: SetChange): string => (from === null ? 'Add' : to === null ? 'Remove' : 'Change');
 
+const ttlText = (ttl: number | null): string => (ttl === null ? 'default' : durationText(ttl));
 const labelsOf = (labels: SetContent['labels']): string => labelTexts(labels).join(', ') || 'none';
 const recordText = ({ value, comment }: SetContent['records'][number]): string =>
   comment === null ? value : `${value} ; ${comment}`;
@@ -86,6 +89,7 @@ export function Difference({ from, to }: { readonly from: SetContent | null; rea
         .filter((text) => !after.includes(text))
         .map((text) => (
           <li key={`- ${text}`}>
+            <span className="visually-hidden">removed </span>
             <del>{text}</del>
           </li>
         ))}
@@ -93,6 +97,7 @@ export function Difference({ from, to }: { readonly from: SetContent | null; rea
         .filter((text) => !before.includes(text))
         .map((text) => (
           <li key={`+ ${text}`}>
+            <span className="visually-hidden">added </span>
             <ins>{text}</ins>
           </li>
         ))}

@@ -3,6 +3,7 @@ import { Button } from '@mantine/core';
 import { useState } from 'react';
 import { plural } from '../ui/plural.js';
 import { ChangeList } from './change-list.js';
+import { planText } from './change-texts.js';
 import styles from './changes.module.css';
 
 interface PlanReviewProps {
@@ -20,7 +21,7 @@ export function PlanReview({ plan, limit, onApply }: PlanReviewProps) {
   return (
     <div className={styles.panel}>
       <p role="status" className="numeric">
-        {summaryOf(plan, limit)}
+        {planText(plan, limit)}
       </p>
       {quotaProblem !== null && (
         <p role="alert" className={styles.refusal}>
@@ -43,12 +44,4 @@ export function PlanReview({ plan, limit, onApply }: PlanReviewProps) {
       {isPressed && obstacle !== null && <p role="alert">{obstacle}</p>}
     </div>
   );
-}
-
-function summaryOf({ waves, refused, same, recordsAfter }: ChangePlan, limit: number): string {
-  const changes = waves.flat();
-  const added = changes.filter(({ from }) => from === null).length;
-  const removed = changes.filter(({ to }) => to === null).length;
-  const counts = [`+${added}`, `~${changes.length - added - removed}`, `−${removed}`].join(' ');
-  return `${counts}, ${refused.length} refused, ${same} the same; then ${recordsAfter} of ${limit} records`;
 }

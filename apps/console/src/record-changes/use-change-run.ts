@@ -36,7 +36,7 @@ export interface ChangeRun {
  * Applies plans of record sets, one at a time: a plan that begins while another is applied waits for its end.
  *
  * @param key names the page, such as `zone-file`
- * @param onSaved called when a plan of one set is done, with the key of the set: such a run leaves no report
+ * @param onSaved called when a plan of one set is done, with the key of the set
  * @returns the run that is there, or null, and how to begin one
  */
 export function useChangeRun(
@@ -78,13 +78,12 @@ export function useChangeRun(
       setStopped(why);
       const [only, ...others] = waves.flat();
       if (latestOnSaved.current && only && others.length === 0 && latest[only.key]?.state === 'done') {
-        clear();
         latestOnSaved.current(only.key);
       }
       void cache.invalidateQueries({ queryKey: rrsetsQuery(team).queryKey });
       void cache.invalidateQueries({ queryKey: dnsUsageQuery(team).queryKey });
     },
-    [cache, store, clear, team],
+    [cache, store, team],
   );
   const start = useCallback(
     (run: StoredRun) => {

@@ -1,67 +1,121 @@
 import type { Rrset } from '@corral/contracts';
-import { keyOf, labelTexts, type Outcomes, ttlText, type WantedSet } from '@corral/domain';
-import { ActionIcon, Checkbox } from '@mantine/core';
-import { Link } from '@tanstack/react-router';
-import { Copy, Pencil, Trash2 } from 'lucide-react';
-import { type FocusEvent, type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState } from 'react';
-import { Copyable } from '../ui/copy.js';
-import { Status } from '../ui/status.js';
+import { keyOf, type Outcomes, type WantedSet } from '@corral/domain';
+import { Checkbox } from '@mantine/core';
+import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual';
+import { ArrowDown, ArrowUp } from 'lucide-react';
+import {
+  type FocusEvent,
+  type KeyboardEvent,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'react';
+import { flushSync } from 'react-dom';
+import { shownState } from '../record-changes/change-texts.js';
 import table from '../ui/table.module.css';
+import { useListSearch } from './filters.js';
 import styles from './records.module.css';
+import { Row, type RowActions, type RowProps } from './records-row.js';
+import { rangeOf, type SortColumn, sortOf, withOrWithout } from './shown-sets.js';
 
-export interface GridActions {
-  readonly onEdit: (rrset: Rrset) => void;
-  readonly onClone: (rrset: Rrset) => void;
-  readonly onRemove: (rrset: Rrset) => void;
-  readonly onSelect: (rrset: Rrset, isSelected: boolean) => void;
-}
-
-export interface RecordsGridProps extends GridActions {
+export interface RecordsGridProps {
+  readonly actions: Omit<RowActions, 'onSelect' | 'onUnfold'>;
   readonly team: string;
+  readonly zoneName: string;
   readonly rrsets: readonly Rrset[];
+  /** Ids of sets. */
   readonly selected: ReadonlySet<string>;
+  readonly onSelected: (selected: ReadonlySet<string>) => void;
   readonly staged: Readonly<Record<string, WantedSet>>;
   readonly outcomes: Outcomes;
+  /** Whether the changes of the outcomes are being applied. */
+  readonly isRunning: boolean;
+  /** Ids of sets that somebody else has just changed, and what to do when that has been shown long enough. */
+  readonly fresh: ReadonlySet<string>;
+  readonly onSeen: (id: string) => void;
   /** The set that is edited, and its editor, which replaces the row. */
   readonly editing: string | null;
   readonly editor: ReactNode;
 }
 
 const PAGE = 10;
-const GRID = `${table.table} ${styles.grid}`;
+/** Until a row is measured. */
+const ROW_PX = { wide: 32, narrow: 64 };
+const columns: readonly { readonly id: SortColumn; readonly label: string }[] = [
+  { id: 'name', label: 'Name' },
+  { id: 'type', label: 'Type' },
+  { id: 'values', label: 'Values' },
+  { id: 'ttl', label: 'TTL' },
+  { id: 'labels', label: 'Labels' },
+];
 
 /**
- * Record sets as a grid with one tab stop (ARIA Authoring Practices, grid): arrows go from row to row, Enter or F2 edits,
- * Space selects, Delete removes. Up to the quota of a team all rows are rendered, so that the browser finds text in them.
+ * Record sets as a grid whose rows are one tab stop (ARIA Authoring Practices, grid): arrows go from row to row, with Shift they select,
+ * Enter or F2 edits, Space selects, Delete removes. Only rows near the window are rendered, and those with the focus and the
+ * editor.
  */
 export function RecordsGrid(props: RecordsGridProps) {
-  const { team, rrsets, selected, staged, outcomes, editing, editor, ...actions } = props;
+  const { team, zoneName, rrsets, selected, onSelected, fresh, onSeen, editing, editor } = props;
+  const actions = {
+    onEdit: useLatest(props.actions.onEdit),
+    onClone: useLatest(props.actions.onClone),
+    onRemove: useLatest(props.actions.onRemove),
+  };
   /** The set that had the focus last: rows move when others are filtered, added or removed. */
   const [current, setCurrent] = useState<string | null>(null);
+  const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
   const body = useRef<HTMLTableSectionElement>(null);
   const wasEditing = useRef<string | null>(null);
+  /** The set where a range of selected rows begins. */
+  const anchor = useRef<string | null>(null);
+  const indexOf = (key: string | null) => rrsets.findIndex((rrset) => keyOf(rrset) === key);
+  const stop = Math.max(0, indexOf(current));
+  const rows = useRows(rrsets, body, [stop, indexOf(editing)]);
   const rowOf = (key: string) => body.current?.querySelector<HTMLElement>(`tr[data-key="${CSS.escape(key)}"]`);
+  const focusOn = (key: string) => {
+    // A row outside the window is not rendered before it is the current one.
+    flushSync(() => setCurrent(key));
+    rowOf(key)?.focus();
+  };
 
   useEffect(() => {
     // The row that was edited takes the focus back from its editor.
     if (editing === null && wasEditing.current !== null) rowOf(wasEditing.current)?.focus();
+    if (editing !== null) setCurrent(editing);
     wasEditing.current = editing;
   });
-  const go = (index: number) => {
-    const next = rrsets[Math.max(0, Math.min(rrsets.length - 1, index))];
-    if (next !== undefined) rowOf(keyOf(next))?.focus();
-  };
-  const noteCurrent = (event: FocusEvent<HTMLElement>) => {
-    const { key } = event.target.closest<HTMLElement>('tr[data-key]')?.dataset ?? {};
-    if (key !== undefined) setCurrent(key);
-  };
+  const ids = rrsets.map(({ id }) => id);
+  const onSelect = useLatest(({ id }: Rrset, isSelected: boolean, isRange: boolean) => {
+    const changed = isRange && anchor.current !== null ? rangeOf(ids, anchor.current, id) : [id];
+    onSelected(withOrWithout(selected, changed, isSelected));
+    anchor.current = id;
+  });
+  const onUnfold = useCallback(
+    ({ id }: Rrset) => setUnfolded((before) => withOrWithout(before, [id], !before.has(id))),
+    [],
+  );
   const keys = (event: KeyboardEvent<HTMLElement>) => {
     const row = (event.target as HTMLElement).closest<HTMLElement>('tr[data-key]');
-    if (row === null || editing !== null) return;
-    const at = rrsets.findIndex((each) => keyOf(each) === row.dataset.key);
+    const at = indexOf(row?.dataset.key ?? null);
     const rrset = rrsets[at];
-    if (rrset === undefined) return;
+    if (row === null || rrset === undefined || editing !== null) return;
     const onRow = event.target === row;
+    const go = (index: number) => {
+      const next = rrsets[Math.max(0, Math.min(rrsets.length - 1, index))] ?? rrset;
+      if (event.shiftKey) {
+        anchor.current ??= rrset.id;
+        const before = withOrWithout(selected, rangeOf(ids, anchor.current, rrset.id), false);
+        onSelected(withOrWithout(before, rangeOf(ids, anchor.current, next.id), true));
+      }
+      focusOn(keyOf(next));
+    };
+    if ((event.ctrlKey || event.metaKey) && event.key === 'a') {
+      event.preventDefault();
+      return onSelected(withOrWithout(selected, ids, true));
+    }
     const handlers: Readonly<Record<string, () => void>> = {
       ArrowDown: () => go(at + 1),
       ArrowUp: () => go(at - 1),
@@ -75,7 +129,7 @@ export function RecordsGrid(props: RecordsGridProps) {
       ...(onRow
         ? {
             Enter: () => actions.onEdit(rrset),
-            ' ': () => actions.onSelect(rrset, !selected.has(rrset.id)),
+            ' ': () => onSelect(rrset, !selected.has(rrset.id), event.shiftKey),
             Delete: () => actions.onRemove(rrset),
           }
         : { Escape: () => row.focus() }),
@@ -85,66 +139,136 @@ export function RecordsGrid(props: RecordsGridProps) {
     event.preventDefault();
     handle();
   };
-  const stop = Math.max(
-    0,
-    rrsets.findIndex((rrset) => keyOf(rrset) === current),
-  );
+  const noteCurrent = (event: FocusEvent<HTMLElement>) => {
+    const { key } = event.target.closest<HTMLElement>('tr[data-key]')?.dataset ?? {};
+    if (key !== undefined) setCurrent(key);
+  };
+  const countOfSelected = rrsets.filter(({ id }) => selected.has(id)).length;
   return (
-    <div className={table.scroll}>
-      {/* biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid is a table whose rows take the focus */}
-      <table className={GRID} role="grid" aria-label="Record sets" aria-multiselectable="true" onKeyDown={keys}>
-        <thead>
-          <tr>
-            <th scope="col">
-              <span className="visually-hidden">Selected</span>
-            </th>
-            <th scope="col">Name</th>
-            <th scope="col">Type</th>
-            <th scope="col">Values</th>
-            <th scope="col" className={table.end}>
-              TTL
-            </th>
-            <th scope="col">Labels</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody ref={body} onFocus={noteCurrent}>
-          {rrsets.map((rrset, index) =>
-            editing === keyOf(rrset) ? (
-              <tr key={rrset.id}>
-                <td colSpan={7} className={styles.editing}>
-                  {editor}
-                </td>
+    <table
+      className={styles.grid}
+      // biome-ignore lint/a11y/noNoninteractiveElementToInteractiveRole: a grid is a table whose rows take the focus
+      role="grid"
+      aria-label="Record sets"
+      aria-multiselectable="true"
+      aria-rowcount={rrsets.length + 1}
+      onKeyDown={keys}
+    >
+      <Head
+        isAll={countOfSelected === rrsets.length}
+        isSome={countOfSelected > 0}
+        onAll={(isAll) => onSelected(withOrWithout(selected, ids, isAll))}
+      />
+      <tbody ref={body} onFocus={noteCurrent} style={{ height: rows.height }}>
+        {rows.shown.map(({ index, top }) => {
+          const rrset = rrsets[index];
+          if (rrset === undefined) return null;
+          const place = { 'aria-rowindex': index + 2, 'data-index': index, style: { top }, ref: rows.measure };
+          if (editing === keyOf(rrset)) {
+            return (
+              <tr key={rrset.id} className={styles.editing} {...place}>
+                <td aria-colspan={7}>{editor}</td>
               </tr>
-            ) : (
-              <Row
-                key={rrset.id}
-                team={team}
-                rrset={rrset}
-                isStop={index === stop}
-                isSelected={selected.has(rrset.id)}
-                {...stateOf(rrset, staged, outcomes)}
-                {...actions}
-              />
-            ),
-          )}
-        </tbody>
-      </table>
-    </div>
+            );
+          }
+          return (
+            <Row
+              key={rrset.id}
+              {...{ team, zoneName, rrset, index, top, onSelect, onUnfold, onSeen, ...actions }}
+              measure={rows.measure}
+              isStop={index === stop}
+              isSelected={selected.has(rrset.id)}
+              isUnfolded={unfolded.has(rrset.id)}
+              isFresh={fresh.has(rrset.id)}
+              {...stateOf(rrset, props)}
+            />
+          );
+        })}
+      </tbody>
+    </table>
   );
 }
 
-type RowTone = 'running' | 'bad' | 'warning';
-type RowState = Pick<RowProps, 'tone' | 'word'>;
+/** The rows near the window, and those that must not go away, with their distance from the top of the body. */
+function useRows(
+  rrsets: readonly Rrset[],
+  body: { readonly current: HTMLElement | null },
+  kept: readonly number[],
+): {
+  readonly height: number;
+  readonly shown: readonly { readonly index: number; readonly top: number }[];
+  readonly measure: (row: HTMLElement | null) => void;
+} {
+  const [top, setTop] = useState(0);
+  useLayoutEffect(() => {
+    if (body.current !== null) setTop(Math.round(body.current.getBoundingClientRect().top + window.scrollY));
+  });
+  const rows = useWindowVirtualizer({
+    count: rrsets.length,
+    estimateSize: () => (window.innerWidth > 640 ? ROW_PX.wide : ROW_PX.narrow),
+    getItemKey: (index) => rrsets[index]?.id ?? index,
+    overscan: 10,
+    scrollMargin: top,
+    rangeExtractor: (range) =>
+      [...new Set([...defaultRangeExtractor(range), ...kept])].filter((at) => at >= 0).sort((a, b) => a - b),
+  });
+  return {
+    height: rows.getTotalSize(),
+    shown: rows.getVirtualItems().map(({ index, start }) => ({ index, top: start - top })),
+    measure: rows.measureElement,
+  };
+}
 
-function stateOf(rrset: Rrset, staged: RecordsGridProps['staged'], outcomes: Outcomes): RowState {
+interface HeadProps {
+  readonly isAll: boolean;
+  readonly isSome: boolean;
+  readonly onAll: (isAll: boolean) => void;
+}
+
+function Head({ isAll, isSome, onAll }: HeadProps) {
+  const [search, searchFor] = useListSearch();
+  const { column, isDescending } = sortOf(search);
+  const Arrow = isDescending ? ArrowDown : ArrowUp;
+  return (
+    <thead>
+      <tr aria-rowindex={1}>
+        <th scope="col">
+          <Checkbox
+            aria-label="Select all"
+            checked={isAll}
+            indeterminate={isSome && !isAll}
+            onChange={(event) => onAll(event.currentTarget.checked)}
+          />
+        </th>
+        {columns.map(({ id, label }) => (
+          <th key={id} scope="col" aria-sort={column === id ? (isDescending ? 'descending' : 'ascending') : undefined}>
+            <button
+              type="button"
+              className={table.sort}
+              onClick={() => searchFor({ sort: `${column === id && !isDescending ? '-' : ''}${id}` })}
+            >
+              {label}
+              {column === id && <Arrow size={12} aria-hidden />}
+            </button>
+          </th>
+        ))}
+        <th scope="col">
+          <span className="visually-hidden">Actions</span>
+        </th>
+      </tr>
+    </thead>
+  );
+}
+
+function stateOf(
+  rrset: Rrset,
+  { staged, outcomes, isRunning }: Pick<RecordsGridProps, 'staged' | 'outcomes' | 'isRunning'>,
+): Pick<RowProps, 'tone' | 'word'> {
   const key = keyOf(rrset);
   const outcome = outcomes[key];
   if (outcome !== undefined && outcome.state !== 'done') {
-    const isBad = outcome.state === 'refused';
-    return { tone: isBad ? 'bad' : 'running', word: outcome.state };
+    const { state, word } = shownState(outcome, isRunning);
+    return { tone: state === 'refused' ? 'bad' : state === 'unknown' ? 'warning' : 'running', word };
   }
   const wanted = staged[key];
   if (wanted === undefined) return { tone: null, word: null };
@@ -161,79 +285,9 @@ function focusInRow(row: HTMLElement, direction: 1 | -1): void {
   else controls[Math.min(next, controls.length - 1)]?.focus();
 }
 
-interface RowProps extends GridActions {
-  readonly team: string;
-  readonly rrset: Rrset;
-  readonly isStop: boolean;
-  readonly isSelected: boolean;
-  readonly tone: RowTone | null;
-  readonly word: string | null;
+/** A handler that stays the same function, so that rows are not rendered again because of it. */
+function useLatest<A extends unknown[]>(handler: (...args: A) => void): (...args: A) => void {
+  const latest = useRef(handler);
+  latest.current = handler;
+  return useCallback((...args: A) => latest.current(...args), []);
 }
-
-const Row = memo(function Row({ team, rrset, isStop, isSelected, tone, word, ...actions }: RowProps) {
-  const { name, type, records, ttl, labels } = rrset;
-  const key = keyOf(rrset);
-  const button = (label: string, icon: ReactNode, onClick: () => void) => (
-    <ActionIcon aria-label={`${label} ${key}`} tabIndex={-1} variant="subtle" onClick={onClick}>
-      {icon}
-    </ActionIcon>
-  );
-  return (
-    <tr data-key={key} tabIndex={isStop ? 0 : -1} aria-selected={isSelected}>
-      <td data-label="Selected">
-        <Checkbox
-          aria-label={`Select ${key}`}
-          tabIndex={-1}
-          checked={isSelected}
-          onChange={(event) => actions.onSelect(rrset, event.currentTarget.checked)}
-          size="xs"
-        />
-      </td>
-      <td data-label="Name" className={table.long}>
-        <div>
-          <Link
-            to="/teams/$team/dns/records/$name/$type"
-            params={{ team, name, type }}
-            className="mono"
-            tabIndex={-1}
-            preload={false}
-          >
-            {name}
-          </Link>
-          {tone !== null && word !== null && (
-            <>
-              {' '}
-              <Status tone={tone}>{word}</Status>
-            </>
-          )}
-        </div>
-      </td>
-      <td data-label="Type" className="mono">
-        {type}
-      </td>
-      <td data-label="Values" className={table.long}>
-        <div>
-          {records.map(({ value, comment }) => (
-            <div key={value}>
-              <Copyable text={value} tabIndex={-1} />
-              {comment !== '' && <span className="faint"> {comment}</span>}
-            </div>
-          ))}
-        </div>
-      </td>
-      <td data-label="TTL" className={`${table.end} numeric`}>
-        {ttlText(ttl)}
-      </td>
-      <td data-label="Labels" className={`${table.long} mono`}>
-        {labelTexts(labels).join(', ')}
-      </td>
-      <td data-label="Actions">
-        <div className={styles.rowActions}>
-          {button('Edit', <Pencil size={14} aria-hidden />, () => actions.onEdit(rrset))}
-          {button('Clone', <Copy size={14} aria-hidden />, () => actions.onClone(rrset))}
-          {button('Remove', <Trash2 size={14} aria-hidden />, () => actions.onRemove(rrset))}
-        </div>
-      </td>
-    </tr>
-  );
-});

@@ -1,33 +1,32 @@
 import type { Rrset } from '@corral/contracts';
-import {
-  type ChangePlan,
-  contentOf,
-  keyOf,
-  type PlanContext,
-  planChanges,
-  type SetContent,
-  type WantedSet,
-} from '@corral/domain';
-import { Button } from '@mantine/core';
+import { type ChangePlan, contentOf, keyOf, planChanges, type SetContent, type WantedSet } from '@corral/domain';
+import { Button, Drawer } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
-import { useMemo, useRef, useState } from 'react';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
+import { countsOf } from '../record-changes/change-texts.js';
 import { PlanReview } from '../record-changes/plan-review.js';
-import { RunPanel } from '../record-changes/run-panel.js';
+import { RunDetails, RunLine } from '../record-changes/run-panel.js';
 import { type ChangeRun, useChangeRun } from '../record-changes/use-change-run.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { LinkButton } from '../ui/link-button.js';
-import { Page, Section } from '../ui/page.js';
+import { Page } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
-import { Loaded } from '../ui/states.js';
+import { Empty, Loaded } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
-import { FilteredGrid } from './filtered-grid.js';
+import { ChangeBar } from './change-bar.js';
+import { Filters, useListSearch } from './filters.js';
+import { useLinesPasted } from './paste.js';
 import styles from './records.module.css';
-import type { GridActions } from './records-grid.js';
+import { RecordsGrid } from './records-grid.js';
 import { draftOf, emptyDraft, type SetDraft } from './set-draft.js';
+import { SetDrawer } from './set-drawer.js';
 import { type Saving, SetEditor } from './set-editor.js';
+import { shownSets } from './shown-sets.js';
+import { useFreshSets } from './use-fresh-sets.js';
 
 type Staged = Readonly<Record<string, WantedSet>>;
 type Editing = {
@@ -43,32 +42,79 @@ const NOTHING_STAGED: Staged = {};
 /** The record sets of the team, in a grid that is edited in place. */
 export function RecordsPage() {
   const { slug, me } = useTeam();
+  const [search] = useListSearch();
+  const navigate = useNavigate();
+  const address = useParams({ strict: false });
   const rrsets = useQuery(rrsetsQuery(slug));
   const zone = useQuery(zoneQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
   const [staged, setStaged, clearStaged] = useDraft<Staged>(`records.${me.id}.${slug}.staged`, NOTHING_STAGED);
-  const [editing, setEditing, endEditing] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
+  const [editing, setEditing, closeEditor] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
+  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
+  const [isReviewing, setReviewing] = useState(false);
+  const [isDetailed, setDetailed] = useState(false);
   const { run, begin } = useChangeRun(slug, `records.${me.id}`, (key) => {
     announce(`Saved ${key}`);
     // The next set may be edited already: its row shows a change before the answer of the save is here.
-    if (editing?.saving === key) endEditing();
+    if (editing?.saving === key) closeEditor();
   });
+  const [fresh, onSeen] = useFreshSets(rrsets.data, run);
+  const onLines = useLinesPasted();
   const saving = savingOf(editing, run);
+  const context = zone.data &&
+    usage.data && { zoneName: zone.data.name, ownerLabel: slug, records: usage.data.records };
+  const wanted = useDeferredValue(search);
+  const shown = useMemo(() => shownSets(rrsets.data ?? [], wanted), [rrsets.data, wanted]);
   useFocusKept('[role="grid"] tr[tabindex="0"]', `${run === null} ${Object.keys(staged).length} ${editing === null}`);
+
   const stage = (sets: readonly WantedSet[]) => {
     setStaged({ ...staged, ...Object.fromEntries(sets.map((set) => [keyOf(set), set])) });
     announce(`${plural(sets.length, 'change')} staged`);
   };
+  const endEditing = () => {
+    if (saving !== null) run?.discard();
+    closeEditor();
+  };
+  const list = Object.values(staged);
+  const plan = context && rrsets.data && list.length > 0 ? planChanges(rrsets.data, list, context) : null;
+  const apply = (planned: ChangePlan) => {
+    begin(planned);
+    clearStaged();
+    setReviewing(false);
+  };
+  const isOver = run !== null && !run.isRunning && countsOf(run.waves.flat(), run.outcomes).left === 0;
+  const shownRun = saving !== null || (isOver && plan !== null) ? null : run;
   const planBack = (sets: readonly WantedSet[]) => {
     run?.discard();
+    setDetailed(false);
     stage(sets);
   };
-  const used = usage.data?.records;
-  // A run that was interrupted is shown even while the API cannot be read.
+  const closeDrawer = () =>
+    void navigate({ to: '/teams/$team/dns/records', params: { team: slug }, search: true, resetScroll: false });
+  const editor = editing !== null && context && (
+    <SetEditor
+      isNew={editing.key === null}
+      draft={editing.draft}
+      onDraft={(draft) => setEditing({ ...editing, draft })}
+      rrsets={(rrsets.data ?? []).filter((set) => editing.key !== null || staged[keyOf(set)]?.content !== null)}
+      context={context}
+      saving={saving}
+      onSave={(set) => {
+        setEditing({ ...editing, saving: keyOf(set) });
+        begin(planChanges(rrsets.data ?? [], [{ ...set, seen: editing.seen }], context));
+      }}
+      onStage={(set) => {
+        endEditing();
+        stage([{ ...set, seen: editing.seen }]);
+      }}
+      onCancel={endEditing}
+      onLines={onLines}
+    />
+  );
   return (
     <Page
       title="Record sets"
-      aside={used && <span className="muted numeric">{`${used.used} of ${used.limit} records`}</span>}
+      aside={<Filters rrsets={rrsets.data ?? []} />}
       actions={
         <>
           <LinkButton to={`/teams/${slug}/dns/zone-file`} variant="default">
@@ -77,156 +123,116 @@ export function RecordsPage() {
           <Button
             variant="filled"
             data-shortcut="n"
-            onClick={() => setEditing({ key: null, draft: emptyDraft(slug), seen: null })}
+            onClick={() => setEditing({ key: null, draft: emptyDraft, seen: null })}
           >
             Add record set
           </Button>
         </>
       }
     >
-      {run !== null && saving === null && <RunPanel run={run} onWayBack={planBack} />}
-      <Loaded query={zone} what="the zone">
-        {({ name }) => (
-          <Loaded query={usage} what="the quota">
-            {({ records }) => (
-              <Loaded query={rrsets} what="record sets">
-                {(all) => (
-                  <Records
-                    rrsets={all}
-                    context={{ zoneName: name, ownerLabel: slug, records }}
-                    run={run}
-                    onApply={begin}
-                    changes={{ staged, stage, clearStaged, editing, saving, setEditing, endEditing }}
-                  />
-                )}
-              </Loaded>
-            )}
-          </Loaded>
-        )}
-      </Loaded>
+      <div className={styles.page}>
+        <Loaded query={zone} what="the zone">
+          {({ name }) => (
+            <Loaded query={usage} what="the quota">
+              {() => (
+                <Loaded query={rrsets} what="record sets">
+                  {(all) => (
+                    <>
+                      {editing?.key === null && editor}
+                      {shown.length === 0 ? (
+                        <Empty>
+                          {all.length === 0
+                            ? `No record sets yet. Names end in ${slug}. Add one here, or let tools create them with a DNS token.`
+                            : `No record set matches${search.filter ? ` “${search.filter}”` : ' the filter'}.`}
+                        </Empty>
+                      ) : (
+                        <RecordsGrid
+                          {...{ selected, staged, fresh, onSeen, editor }}
+                          team={slug}
+                          zoneName={name}
+                          rrsets={shown}
+                          onSelected={setSelected}
+                          outcomes={run?.outcomes ?? {}}
+                          isRunning={run?.isRunning === true}
+                          editing={editing?.key ?? null}
+                          actions={{
+                            onEdit: (set) => setEditing({ draft: drafted(set), key: keyOf(set), seen: contentOf(set) }),
+                            onClone: (set) => setEditing({ draft: drafted(set), key: null, seen: null }),
+                            onRemove: (set) => stage([removalOf(set)]),
+                          }}
+                        />
+                      )}
+                    </>
+                  )}
+                </Loaded>
+              )}
+            </Loaded>
+          )}
+        </Loaded>
+        {/* A run that was interrupted is shown even while the API cannot be read. */}
+        <ChangeBar
+          picked={shown.filter(({ id }) => selected.has(id))}
+          onStage={stage}
+          onSelectNone={() => setSelected(new Set())}
+          plan={plan}
+          limit={context?.records.limit ?? 0}
+          onApply={apply}
+          onReview={() => setReviewing(true)}
+          onDiscard={clearStaged}
+          run={
+            shownRun && (
+              <RunLine run={shownRun} onWayBack={planBack}>
+                <Button onClick={() => setDetailed(true)}>Details</Button>
+              </RunLine>
+            )
+          }
+          status={
+            context && rrsets.data
+              ? `${plural(rrsets.data.length, 'record set')}. ${context.records.used} of ${context.records.limit} records are used.`
+              : ''
+          }
+        />
+      </div>
+      <SideDrawer opened={isReviewing && plan !== null} onClose={() => setReviewing(false)} title="Review">
+        {plan && context && <PlanReview plan={plan} limit={context.records.limit} onApply={() => apply(plan)} />}
+      </SideDrawer>
+      <SideDrawer opened={isDetailed && run !== null} onClose={() => setDetailed(false)} title="Details">
+        {run && <RunDetails run={run} />}
+      </SideDrawer>
+      {address.name !== undefined && address.type !== undefined && rrsets.data && context && (
+        <SetDrawer
+          name={address.name}
+          type={address.type}
+          zoneName={context.zoneName}
+          rrset={rrsets.data.find(({ name, type }) => name === address.name && type === address.type)}
+          onClose={closeDrawer}
+          onRestore={(content) => {
+            const { name = '', type = '' } = address;
+            stage([{ name, type, content }]);
+            closeDrawer();
+          }}
+        />
+      )}
     </Page>
   );
 }
 
-interface RecordsProps {
-  readonly rrsets: readonly Rrset[];
-  readonly context: PlanContext;
-  readonly run: ChangeRun | null;
-  readonly onApply: (plan: ChangePlan) => void;
-  /** What has been typed and not been applied. */
-  readonly changes: {
-    readonly staged: Staged;
-    readonly stage: (sets: readonly WantedSet[]) => void;
-    readonly clearStaged: () => void;
-    readonly editing: Editing;
-    readonly saving: Saving | null;
-    readonly setEditing: (editing: Editing) => void;
-    readonly endEditing: () => void;
-  };
+interface SideDrawerProps {
+  readonly opened: boolean;
+  readonly onClose: () => void;
+  readonly title: string;
+  readonly children: ReactNode;
 }
 
-function Records({ rrsets, context, run, onApply, changes }: RecordsProps) {
-  const { staged, stage, clearStaged, editing, saving, setEditing } = changes;
-  const endEditing = () => {
-    if (saving !== null) run?.discard();
-    changes.endEditing();
-  };
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
-  const [isReviewing, setReviewing] = useState(false);
-  const wanted = Object.values(staged);
-  const review = isReviewing ? planChanges(rrsets, wanted, context) : null;
-  const actions = useLatest<GridActions>({
-    onEdit: (rrset) => setEditing({ ...drafted(rrset), key: keyOf(rrset), seen: contentOf(rrset) }),
-    onClone: (rrset) => setEditing({ ...drafted(rrset), key: null, seen: null }),
-    onRemove: (rrset) => stage([{ name: rrset.name, type: rrset.type, content: null, seen: contentOf(rrset) }]),
-    onSelect: ({ id }, isSelected) => setSelected((before) => withOrWithout(before, id, isSelected)),
-  });
-  const editor = editing !== null && (
-    <SetEditor
-      isNew={editing.key === null}
-      draft={editing.draft}
-      onDraft={(draft) => setEditing({ ...editing, draft })}
-      rrsets={editing.key === null ? rrsets.filter((rrset) => staged[keyOf(rrset)]?.content !== null) : rrsets}
-      context={context}
-      saving={saving}
-      onSave={(set) => {
-        setEditing({ ...editing, saving: keyOf(set) });
-        onApply(planChanges(rrsets, [{ ...set, seen: editing.seen }], context));
-      }}
-      onStage={(set) => {
-        endEditing();
-        stage([{ ...set, seen: editing.seen }]);
-      }}
-      onCancel={endEditing}
-    />
-  );
-  return (
-    <>
-      {wanted.length > 0 && (run === null || saving?.isRunning === false) && (
-        <Section
-          title={plural(wanted.length, 'staged change')}
-          actions={
-            <div className={styles.bar}>
-              <Button onClick={() => setReviewing(!isReviewing)} aria-expanded={isReviewing}>
-                Review
-              </Button>
-              <Button onClick={clearStaged}>Discard</Button>
-            </div>
-          }
-        >
-          {review !== null && (
-            <PlanReview
-              plan={review}
-              limit={context.records.limit}
-              onApply={() => {
-                onApply(review);
-                clearStaged();
-                setReviewing(false);
-              }}
-            />
-          )}
-        </Section>
-      )}
-      {editing?.key === null && editor}
-      <FilteredGrid
-        rrsets={rrsets}
-        selected={selected}
-        onSelectNone={() => setSelected(new Set())}
-        onStage={stage}
-        grid={{
-          team: context.ownerLabel,
-          staged,
-          outcomes: run?.outcomes ?? {},
-          editing: editing?.key ?? null,
-          editor,
-          ...actions,
-        }}
-      />
-    </>
-  );
-}
+const SideDrawer = (props: SideDrawerProps) => (
+  <Drawer {...props} position="right" size="36rem" closeButtonProps={{ 'aria-label': 'Close' }} />
+);
 
-const drafted = (rrset: Rrset) => ({ draft: draftOf(rrset.name, rrset.type, contentOf(rrset)) });
-
-function withOrWithout(ids: ReadonlySet<string>, id: string, isIn: boolean): ReadonlySet<string> {
-  const next = new Set(ids);
-  if (isIn) next.add(id);
-  else next.delete(id);
-  return next;
-}
-
-/** Handlers that stay the same objects, so that rows are not rendered again because of them. */
-function useLatest<T extends object>(handlers: T): T {
-  const latest = useRef(handlers);
-  latest.current = handlers;
-  return useMemo(() => {
-    const entries = Object.keys(latest.current).map((name) => [
-      name,
-      (...args: unknown[]) => (latest.current as Record<string, (...all: unknown[]) => void>)[name]?.(...args),
-    ]);
-    return Object.fromEntries(entries) as T;
-  }, []);
-}
+const drafted = (set: Rrset) => draftOf(set.name, set.type, contentOf(set));
+const removalOf = (set: Rrset): WantedSet => {
+  const { name, type } = set;
+  return { name, type, content: null, seen: contentOf(set) };
+};
 
 /** How far the save of the editor is; null when nothing is saved, or another plan is shown. */
 function savingOf(editing: Editing, run: ChangeRun | null): Saving | null {
@@ -234,7 +240,10 @@ function savingOf(editing: Editing, run: ChangeRun | null): Saving | null {
   if (run.isRunning) return { isRunning: true, refusal: null };
   const [only, ...others] = run.waves.flat();
   if (only?.key !== editing.saving || others.length > 0) return null;
-  return { isRunning: false, refusal: run.outcomes[only.key]?.detail ?? run.stopped ?? UNKNOWN };
+  const outcome = run.outcomes[only.key];
+  // The last save of the set has succeeded, and this one is about to begin.
+  if (outcome?.state === 'done') return { isRunning: true, refusal: null };
+  return { isRunning: false, refusal: outcome?.detail ?? run.stopped ?? UNKNOWN };
 }
 
 const UNKNOWN = 'It is not known whether the set was saved. Save it again.';

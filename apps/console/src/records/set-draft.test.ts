@@ -1,6 +1,6 @@
 import type { Rrset } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { draftOf, emptyDraft, readDraft, type SetDraft, targetOf } from './set-draft.js';
+import { type DraftProblem, draftOf, emptyDraft, readDraft, type SetDraft, targetOf, typedName } from './set-draft.js';
 
 const context = { zoneName: 'example.test', ownerLabel: 'acme', records: { used: 1, reserved: 0, limit: 3 } };
 const existing: Rrset = {
@@ -14,12 +14,7 @@ const existing: Rrset = {
   zone: 1,
 };
 const read = (draft: Partial<SetDraft>, isNew = true) =>
-  readDraft(
-    { ...emptyDraft('acme'), records: [{ value: '192.0.2.1', comment: '' }], ...draft },
-    [existing],
-    context,
-    isNew,
-  );
+  readDraft({ ...emptyDraft, records: [{ value: '192.0.2.1', comment: '' }], ...draft }, [existing], context, isNew);
 
 describe('a record set that is edited', () => {
   it('becomes the set that is wanted, without what surrounds its values', () => {
@@ -67,30 +62,60 @@ describe('a record set that is edited', () => {
     });
   });
 
-  it.each<[what: string, draft: Partial<SetDraft>, problem: RegExp]>([
-    ['the name of another team', { name: 'www.globex' }, /does not belong to you/],
-    ['a set that exists', { name: 'www.acme' }, /exists already/],
-    ['a TTL that is no number', { ttl: '1h' }, /number of seconds/],
-    ['a negative TTL', { ttl: '-1' }, /number of seconds/],
-    ['labels without a value', { labels: 'env' }, /key=value/],
-    ['a value that is no IPv4 address', { records: [{ value: '192.0.2', comment: '' }] }, /not an IPv4 address/],
-    ['a value that is no IPv6 address', { type: 'AAAA', records: [{ value: '::g', comment: '' }] }, /not an IPv6 address/],
-    ['a TXT value with one quote', { type: 'TXT', records: [{ value: '"x', comment: '' }] }, /double quotes/],
-    ['a target that is no name', { type: 'CNAME', records: [{ value: 'müll.org.', comment: '' }] }, /xn-- form/],
+  it.each<[what: string, at: DraftProblem['at'], draft: Partial<SetDraft>, problem: RegExp]>([
+    ['the name of another team', 'name', { name: 'www.globex.example.test' }, /does not belong to you/],
+    ['a set that exists', 'name', { name: 'www.acme' }, /exists already/],
+    ['a TTL that is no number', 'ttl', { ttl: '1h' }, /number of seconds/],
+    ['a negative TTL', 'ttl', { ttl: '-1' }, /number of seconds/],
+    ['labels without a value', 'labels', { labels: 'env' }, /key=value/],
+    ['a value that is no IPv4 address', 0, { records: [{ value: '192.0.2', comment: '' }] }, /not an IPv4 address/],
+    ['no IPv6 address', 0, { type: 'AAAA', records: [{ value: '::g', comment: '' }] }, /not an IPv6 address/],
+    ['a TXT value with one quote', 0, { type: 'TXT', records: [{ value: '"x', comment: '' }] }, /double quotes/],
+    ['a target that is no name', 0, { type: 'CNAME', records: [{ value: 'müll.org.', comment: '' }] }, /xn-- form/],
     [
       'a CNAME beside other sets',
+      'name',
       { name: 'www.acme', type: 'CNAME', records: [{ value: 'x', comment: '' }] },
       /stands alone/,
     ],
-    ['a TTL below the shortest', { ttl: '30' }, /from 60 to/],
-    ['no value', { records: [{ value: '', comment: '' }] }, /A value is empty/],
+    ['a TTL below the shortest', 'ttl', { ttl: '30' }, /from 60 to/],
+    ['no value', 0, { records: [{ value: '', comment: '' }] }, /A value is empty/],
     [
       'more records than the quota has',
+      'plan',
       { records: ['1', '2', '3'].map((n) => ({ value: `192.0.2.${n}`, comment: '' })) },
       /1 of 3 records are used, and this needs 3 more/,
     ],
-  ])('is refused with %s', (_what, draft, problem) => {
-    expect(read(draft).problems).toEqual([expect.stringMatching(problem)]);
+  ])('is refused with %s, at its field', (_what, at, draft, problem) => {
+    expect(read(draft).problems).toEqual([{ at, text: expect.stringMatching(problem) }]);
+  });
+
+  it('says all problems at once, each at the field that was typed', () => {
+    const values = ['192.0.2.1', '', '192.0.2', '192.0.2.1'].map((value) => ({ value, comment: '' }));
+
+    expect(read({ name: 'a..b', ttl: '5', labels: 'x', records: values }).problems.map(({ at }) => at)).toEqual([
+      'name',
+      'ttl',
+      2,
+      3,
+      'labels',
+    ]);
+  });
+
+  it.each([
+    ['', 'acme'],
+    ['@', 'acme'],
+    ['www', 'www.acme'],
+    [' WWW ', 'www.acme'],
+    ['www.acme', 'www.acme'],
+    ['acme', 'acme'],
+    ['www.acme.example.test', 'www.acme'],
+    ['www.acme.example.test.', 'www.acme'],
+    ['www.globex', 'www.globex.acme'],
+    ['www.globex.example.test', 'www.globex'],
+    ['example.test', '@'],
+  ])('takes the name %p for %s', (typed, name) => {
+    expect(typedName(typed, context)).toBe(name);
   });
 
   it.each([

@@ -1,8 +1,18 @@
-import { type Rrset, textValue } from '@corral/contracts';
-import { contentOf, labelTexts, type PlanContext, planChanges, type SetContent, type WantedSet } from '@corral/domain';
+import { isAtOrBelow, type Rrset, textValue } from '@corral/contracts';
+import {
+  contentOf,
+  coverageOf,
+  labelTexts,
+  type PlanContext,
+  planChanges,
+  problemsOf,
+  type SetContent,
+  type WantedSet,
+} from '@corral/domain';
 
 /** A record set while it is edited: all fields as typed. */
 export interface SetDraft {
+  /** As `typedName` reads it. */
   readonly name: string;
   readonly type: string;
   /** Seconds; empty for the zone's default. */
@@ -12,13 +22,13 @@ export interface SetDraft {
   readonly records: readonly { readonly value: string; readonly comment: string }[];
 }
 
-export const emptyDraft = (ownerLabel: string): SetDraft => ({
-  name: ownerLabel,
+export const emptyDraft: SetDraft = {
+  name: '',
   type: 'A',
   ttl: '',
   labels: '',
   records: [{ value: '', comment: '' }],
-});
+};
 
 export const draftOf = (name: string, type: string, { ttl, labels, records }: SetContent): SetDraft => ({
   name,
@@ -28,12 +38,30 @@ export const draftOf = (name: string, type: string, { ttl, labels, records }: Se
   records: records.map(({ value, comment }) => ({ value, comment: comment ?? '' })),
 });
 
+/** What is wrong, and at which field: a number is the place of the value. */
+export interface DraftProblem {
+  readonly at: 'name' | 'ttl' | 'labels' | 'records' | 'plan' | number;
+  readonly text: string;
+}
+
 export interface ReadDraft {
   readonly wanted: WantedSet;
-  /** What the API or the provider refuses. */
-  readonly problems: readonly string[];
+  /** All that the API or the provider refuses. */
+  readonly problems: readonly DraftProblem[];
   /** What it replaces that somebody else changed. */
   readonly warnings: readonly string[];
+}
+
+/**
+ * The name of a set as typed: `www` is below the name of the team, and a name that ends in it, or in the zone, is taken as it is.
+ *
+ * @returns it relative to the zone
+ */
+export function typedName(typed: string, { zoneName, ownerLabel }: PlanContext): string {
+  const name = typed.trim().toLowerCase().replace(/\.$/, '');
+  if (name === '' || name === '@') return ownerLabel;
+  if (isAtOrBelow(name, zoneName)) return name.slice(0, -zoneName.length - 1) || '@';
+  return isAtOrBelow(name, ownerLabel) ? name : `${name}.${ownerLabel}`;
 }
 
 /**
@@ -42,23 +70,27 @@ export interface ReadDraft {
  * @param isNew the set must not exist yet
  */
 export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: PlanContext, isNew: boolean): ReadDraft {
-  const name = draft.name.trim().toLowerCase();
+  const name = typedName(draft.name, context);
   const { type } = draft;
   const ttl = draft.ttl.trim() === '' ? null : Number(draft.ttl);
   const labels = parseLabels(draft.labels);
-  const records = draft.records
-    .map(({ value, comment }) => ({ value: typedValue(type, value.trim()), comment: comment.trim() || null }))
-    .filter(({ value, comment }, index, all) => value !== '' || comment !== null || all.length === index + 1);
+  const typed = draft.records
+    .map(({ value, comment }, at) => ({ value: typedValue(type, value.trim()), comment: comment.trim() || null, at }))
+    .filter(({ value, comment, at }, _, all) => value !== '' || comment !== null || all.length === at + 1);
+  const records = typed.map(({ value, comment }) => ({ value, comment }));
   const wanted: WantedSet = { name, type, content: { records, ttl, labels: labels ?? {} } };
   const plan = planChanges(rrsets, [wanted], context);
+  const [change] = [...plan.refused, ...plan.waves.flat()];
+  const found = change === undefined ? [] : problemsOf(change, coverageOf(context), context.zoneName);
   const exists = rrsets.some((rrset) => rrset.name === name && rrset.type === type);
-  const problems = [
-    ...plan.refused.flatMap(({ refusal }) => refusal ?? []),
-    ...(isNew && exists ? [`The set ${name} ${type} exists already. Change that one.`] : []),
-    ...(labels === null ? ['Labels have the form key=value, separated by commas.'] : []),
-    ...(plan.quotaProblem === null ? [] : [plan.quotaProblem]),
+  const problems: (DraftProblem | false)[] = [
+    ...found.map(({ at, text }) => ({ at: typeof at === 'number' ? (typed[at]?.at ?? at) : at, text })),
+    found.length === 0 && change?.refusal !== undefined && { at: 'name', text: change.refusal },
+    isNew && exists && { at: 'name', text: `The set ${name} ${type} exists already. Change that one.` },
+    labels === null && { at: 'labels', text: 'Labels have the form key=value, separated by commas.' },
+    plan.quotaProblem !== null && { at: 'plan', text: plan.quotaProblem },
   ];
-  return { wanted, problems, warnings: plan.warnings };
+  return { wanted, problems: problems.filter((problem) => problem !== false), warnings: plan.warnings };
 }
 
 const typedValue = (type: string, typed: string): string => (type === 'TXT' && typed !== '' ? textValue(typed) : typed);

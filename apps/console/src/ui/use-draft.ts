@@ -13,19 +13,24 @@ export function useDraft<T>(key: string, initial: T): [T, (value: T) => void, ()
   const set = useCallback(
     (next: T) => {
       setValue(next);
-      try {
-        sessionStorage.setItem(name, JSON.stringify(next));
-      } catch {
-        // Storage is full or blocked: the draft lives as long as the page.
-      }
+      putDraft(key, next);
     },
-    [name],
+    [key],
   );
   const clear = useCallback(() => {
     sessionStorage.removeItem(name);
     setValue(initial);
   }, [name, initial]);
   return [value, set, clear];
+}
+
+/** Fills the draft of a page that is opened next. */
+export function putDraft(key: string, value: unknown): void {
+  try {
+    sessionStorage.setItem(PREFIX + key, JSON.stringify(value));
+  } catch {
+    // Storage is full or blocked: the draft lives as long as the page.
+  }
 }
 
 function stored<T>(name: string, initial: T): T {

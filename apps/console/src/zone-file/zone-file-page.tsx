@@ -14,6 +14,7 @@ import { Button, Checkbox, FileButton, Textarea } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, useDeferredValue, useMemo, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
+import { countsOf } from '../record-changes/change-texts.js';
 import changes from '../record-changes/changes.module.css';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
@@ -26,6 +27,7 @@ import { plural } from '../ui/plural.js';
 import { Loaded } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
+import { zoneFileDraft } from './zone-file-draft.js';
 
 /** Changes many record sets by a zone file and its plan, and exports them. */
 export function ZoneFilePage() {
@@ -41,26 +43,26 @@ export function ZoneFilePage() {
     setBack(null);
     begin(plan);
   };
+  const isBusy = run !== null && (run.isRunning || countsOf(run.waves.flat(), run.outcomes).left > 0);
   // A run that was interrupted is shown even while the API cannot be read.
   return (
     <Page title="Zone file">
-      {run === null ? (
-        <Planning back={back} onApply={apply} onLeaveBack={() => setBack(null)} />
-      ) : (
-        <RunPanel run={run} onWayBack={planBack} />
-      )}
+      {run !== null && <RunPanel run={run} onWayBack={planBack} />}
+      <Planning back={back} isBusy={isBusy} onApply={apply} onLeaveBack={() => setBack(null)} />
     </Page>
   );
 }
 
 interface PlanningProps {
+  /** Whether a plan is being applied, or was interrupted: until it has ended, there is no other. */
+  readonly isBusy: boolean;
   /** What leads back to an earlier state; null: the zone file is planned. */
   readonly back: readonly WantedSet[] | null;
   readonly onApply: (plan: ChangePlan) => void;
   readonly onLeaveBack: () => void;
 }
 
-function Planning({ back, onApply, onLeaveBack }: PlanningProps) {
+function Planning({ back, isBusy, onApply, onLeaveBack }: PlanningProps) {
   const { slug } = useTeam();
   const rrsets = useQuery(rrsetsQuery(slug));
   const zone = useQuery(zoneQuery(slug));
@@ -73,11 +75,11 @@ function Planning({ back, onApply, onLeaveBack }: PlanningProps) {
             <Loaded query={rrsets} what="record sets">
               {(all) => {
                 const known = { zone: knownZone, records, rrsets: all };
-                if (back === null) return <ZoneFile {...known} onApply={onApply} />;
+                if (back === null) return <ZoneFile {...known} isBusy={isBusy} onApply={onApply} />;
                 const context = { zoneName: knownZone.name, ownerLabel: slug, records };
                 const plan = planChanges(all, back, context);
                 return (
-                  <Section title="The way back" actions={<Button onClick={onLeaveBack}>Cancel</Button>}>
+                  <Section title="Undo these changes" actions={<Button onClick={onLeaveBack}>Cancel</Button>}>
                     <PlanReview plan={plan} limit={records.limit} onApply={() => onApply(plan)} />
                   </Section>
                 );
@@ -94,12 +96,13 @@ interface ZoneFileProps {
   readonly zone: ExportedZone;
   readonly records: DnsUsageBody['records'];
   readonly rrsets: readonly Rrset[];
+  readonly isBusy: boolean;
   readonly onApply: (plan: ChangePlan) => void;
 }
 
-function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
+function ZoneFile({ zone, records, rrsets, isBusy, onApply }: ZoneFileProps) {
   const { slug, me } = useTeam();
-  const [text, setText] = useDraft(`zone-file.${me.id}.${slug}`, '');
+  const [text, setText] = useDraft(zoneFileDraft(me.id, slug), '');
   const [alsoRemoves, setAlsoRemoves] = useState(false);
   const [isConfirming, setConfirming] = useState(false);
   const readText = useDeferredValue(text);
@@ -109,7 +112,7 @@ function ZoneFile({ zone, records, rrsets, onApply }: ZoneFileProps) {
   return (
     <>
       <Source text={text} onText={setText} />
-      {text.trim() !== '' && (
+      {text.trim() !== '' && !isBusy && (
         <Section title="Plan">
           <Problems parsed={read.parsed} />
           {notes.map((note) => (
@@ -221,7 +224,7 @@ const Lines = ({ caption, lines }: { readonly caption: string; readonly lines: P
   <ul className={changes.list} aria-label={caption}>
     {lines.map(({ line, message }) => (
       <li key={`${line} ${message}`}>
-        <span className="mono">line {line}</span> {message}
+        Line {line}: {message}
       </li>
     ))}
   </ul>

@@ -43,15 +43,15 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await page.reload();
     await sets.dns('POST', '/b.acme/TXT/actions/set_records', { records: [{ value: '"y"' }] });
     await rowOf(page, 'b.acme').getByText('"y"').waitFor();
-    await page.getByRole('heading', { name: '3 staged changes' }).waitFor();
     await page.getByRole('button', { name: 'Review', exact: true }).press('Enter');
-    await page.getByText('+0 ~3 −0, 0 refused').waitFor();
+    const review = page.getByRole('dialog', { name: 'Review' });
+    await review.getByText('Changes 3 record sets.').waitFor();
     await expectAccessible(page);
-    await page.getByRole('button', { name: 'Apply 3 changes' }).press('Enter');
-    await page.getByRole('heading', { name: '3 of 3 written' }).waitFor();
+    await review.getByRole('button', { name: 'Apply 3 changes' }).press('Enter');
+    await page.getByRole('region', { name: 'Changes' }).getByText('3 record sets changed').waitFor();
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Close' }).press('Enter');
-    await rowOf(page, 'b.acme').getByText('600 s').waitFor();
+    await rowOf(page, 'b.acme').getByText('10 min').waitFor();
     expect(await sets.setAt('/b.acme/TXT')).toMatchObject({ rrset: { ttl: 600, records: [{ value: '"y"' }] } });
     await page.locator(':focus').waitFor();
     await page.getByRole('button', { name: 'Clear filter' }).press('Enter');
@@ -80,8 +80,8 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
   it('plans a pasted file, applies it through a restart of the API and a reload, and exports the same', async () => {
     const page = await running.open('/teams/acme/dns/zone-file', { theme: 'dark' });
     await paste(page, [...records, 'ns.globex A 192.0.2.9', 'b.acme TXT "open'].join('\n'));
-    await page.getByText('+20 ~0 −0, 1 refused, 0 the same; then 20 of 200 records').waitFor();
-    await page.getByText('line 22 A quote is not closed.').waitFor();
+    await page.getByText('Adds 20 record sets. 1 cannot be written. Then 20 of 200 records are used.').waitFor();
+    await page.getByText('Line 22: A quote is not closed.').waitFor();
     await page
       .getByRole('listitem')
       .filter({ hasText: 'ns.globex A line 21' })
@@ -97,16 +97,16 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     });
     await page.getByRole('button', { name: 'Apply 20 changes' }).press('Enter');
     const progress = page.getByRole('region', { name: 'Progress' });
-    await progress.getByText(/^[1-9]\d? of 20 written/).waitFor();
+    await progress.getByText(/^[1-9]\d? of 20 changes applied/).waitFor();
     await running.restartGateway();
     await cloud('DELETE', '/faults');
     await page.reload();
     await page.getByRole('button', { name: /^Resume \d+ sets$/ }).press('Enter');
-    await progress.getByRole('heading', { name: '20 of 20 written' }).waitFor();
+    await progress.getByText('20 record sets added').waitFor();
     await expectAccessible(page);
 
     await page.getByRole('button', { name: 'Close' }).press('Enter');
-    await page.getByText('+0 ~0 −0, 1 refused, 20 the same').waitFor();
+    await page.getByText('Nothing changes. 1 cannot be written. 20 are as wanted already.').waitFor();
     const lines = await exported(page);
     expect(lines.slice(0, 2)).toEqual(['$ORIGIN example.test.', '$TTL 3600']);
     expect(lines.filter((line) => /^n\d/.test(line))).toEqual(records.toSorted());
@@ -114,19 +114,19 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await closePage(page);
   });
 
-  it('replaces sets by a CNAME, removes what the file lacks, and plans the way back', async () => {
+  it('replaces sets by a CNAME, removes what the file lacks, and undoes it by a plan', async () => {
     const page = await running.open('/teams/globex/dns/zone-file', {
       sessionid: running.dev.teams[1]?.admin.sessionid ?? null,
     });
     await paste(page, 'api.globex A 192.0.2.1\napi.globex TXT "x"\nold.globex A 192.0.2.2');
     await page.getByRole('button', { name: 'Apply 3 changes' }).press('Enter');
-    await page.getByRole('heading', { name: '3 of 3 written' }).waitFor();
+    await page.getByRole('region', { name: 'Progress' }).getByText('3 record sets added').waitFor();
     await page.getByRole('button', { name: 'Close' }).press('Enter');
 
     await paste(page, 'api.globex CNAME example.org.');
     await page.getByText('A CNAME stands alone, but api.globex would have A and TXT records too.').waitFor();
     await page.getByLabel('Also remove 3 sets that the file lacks').press('Space');
-    await page.getByText('+1 ~0 −3, 0 refused, 0 the same; then 1 of 200 records').waitFor();
+    await page.getByText('Adds 1 record set and removes 3. Then 1 of 200 records are used.').waitFor();
     await page.getByRole('button', { name: 'Apply 4 changes' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Remove most of the record sets' });
     await dialog.getByText('This removes 3 of 3 record sets.').waitFor();
@@ -135,13 +135,13 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await dialog.getByText('This is not 3.').waitFor();
     await dialog.getByLabel('Type 3 to confirm').fill('3');
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: '4 of 4 written' }).waitFor();
+    await page.getByRole('region', { name: 'Progress' }).getByText('4 changes applied').waitFor();
 
-    await page.getByRole('button', { name: 'Plan the way back' }).press('Enter');
-    await page.getByRole('heading', { name: 'The way back' }).waitFor();
-    await page.getByText('+3 ~0 −1, 0 refused, 0 the same; then 3 of 200 records').waitFor();
+    await page.getByRole('button', { name: 'Undo these changes' }).press('Enter');
+    await page.getByRole('heading', { name: 'Undo these changes' }).waitFor();
+    await page.getByText('Adds 3 record sets and removes 1. Then 3 of 200 records are used.').waitFor();
     await page.getByRole('button', { name: 'Apply 4 changes' }).press('Enter');
-    await page.getByRole('heading', { name: '4 of 4 written' }).waitFor();
+    await page.getByRole('region', { name: 'Progress' }).getByText('4 changes applied').waitFor();
     await closePage(page);
   });
 

@@ -1,0 +1,38 @@
+import { useNavigate } from '@tanstack/react-router';
+import { useEffect } from 'react';
+import { useTeam } from '../shell/use-team.js';
+import { putDraft } from '../ui/use-draft.js';
+import { zoneFileDraft } from '../zone-file/zone-file-draft.js';
+
+/**
+ * Tells several lines from one value, when something is pasted.
+ *
+ * @param onLines takes the text instead of the field
+ */
+export const linesPasted =
+  (onLines: (text: string) => void) =>
+  (event: { readonly clipboardData: DataTransfer | null; readonly preventDefault: () => void }): void => {
+    const text = event.clipboardData?.getData('text') ?? '';
+    if (text.split('\n').filter((line) => line.trim() !== '').length < 2) return;
+    event.preventDefault();
+    onLines(text);
+  };
+
+/** Opens the plan of several lines that are pasted into the page. @returns the same for lines pasted into a field */
+export function useLinesPasted(): (text: string) => void {
+  const { slug: team, me } = useTeam();
+  const navigate = useNavigate();
+  const onLines = (text: string) => {
+    putDraft(zoneFileDraft(me.id, team), text);
+    void navigate({ to: '/teams/$team/dns/zone-file', params: { team } });
+  };
+  useEffect(() => {
+    const paste = linesPasted(onLines);
+    const listener = (event: ClipboardEvent) => {
+      if (!(event.target instanceof HTMLInputElement)) paste(event);
+    };
+    window.addEventListener('paste', listener);
+    return () => window.removeEventListener('paste', listener);
+  });
+  return onLines;
+}

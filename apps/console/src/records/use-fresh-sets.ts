@@ -1,0 +1,33 @@
+import type { Rrset } from '@corral/contracts';
+import { contentOf, isSame, keyOf } from '@corral/domain';
+import { useCallback, useEffect, useRef, useState } from 'react';
+import type { ChangeRun } from '../record-changes/use-change-run.js';
+import { withOrWithout } from './shown-sets.js';
+
+/**
+ * Sets that somebody else has changed since the page was opened.
+ *
+ * @param rrsets unchanged sets are the same objects
+ * @returns their ids, and how to take one out
+ */
+export function useFreshSets(
+  rrsets: readonly Rrset[] | undefined,
+  run: ChangeRun | null,
+): [ReadonlySet<string>, (id: string) => void] {
+  const before = useRef(rrsets);
+  const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
+  useEffect(() => {
+    const known = before.current;
+    before.current = rrsets;
+    if (known === undefined || rrsets === undefined || known === rrsets) return;
+    const changed = rrsets.filter((rrset) => !known.includes(rrset) && !isOwn(rrset, run)).map(({ id }) => id);
+    if (changed.length > 0) setFresh((ids) => withOrWithout(ids, changed, true));
+  }, [rrsets, run]);
+  const onSeen = useCallback((id: string) => setFresh((ids) => withOrWithout(ids, [id], false)), []);
+  return [fresh, onSeen];
+}
+
+function isOwn(rrset: Rrset, run: ChangeRun | null): boolean {
+  const change = run?.waves.flat().find(({ key }) => key === keyOf(rrset));
+  return change !== undefined && (run?.isRunning === true || isSame(contentOf(rrset), change.to));
+}
