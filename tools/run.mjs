@@ -48,7 +48,10 @@ const commands = {
   migration: { program: 'packages/database/dist/migrate/main.js', build: ['build', '--filter=@corral/database'] },
   build: { build: EVERYTHING },
   generate: { build: ['generate'] },
-  docs: { shell: 'npm --prefix tools/docs-site ci --ignore-scripts --no-audit --no-fund --silent && npm --prefix tools/docs-site run build' },
+  docs: {
+    shell:
+      'npm --prefix tools/docs-site ci --ignore-scripts --no-audit --no-fund --silent && npm --prefix tools/docs-site run build',
+  },
   lint: { shell: 'biome ci .' },
   format: { shell: 'biome check --write .' },
   types: {

@@ -114,13 +114,13 @@ export function runKubeconform(kubeconform: string, rendered: string): string {
   }
 }
 
+export interface PodTemplate {
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: Rendered['spec'];
+}
+
 /** The pod of an object as a template with `metadata` and `spec`; null for kinds without one. */
-// biome-ignore lint/suspicious/noExplicitAny: the tests read what they know
-export function podTemplateOf({
-  kind,
-  metadata,
-  spec,
-}: Rendered): { readonly metadata: any; readonly spec: any } | null {
+export function podTemplateOf({ kind, metadata, spec }: Rendered): PodTemplate | null {
   if (kind === 'Pod') return { metadata, spec };
   if (kind === 'CronJob') return spec.jobTemplate.spec.template;
   return kind === 'Deployment' || kind === 'Job' ? spec.template : null;
