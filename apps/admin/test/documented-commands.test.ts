@@ -26,7 +26,7 @@ function documented(): Documented[] {
     .flatMap((path) =>
       [
         ...readFileSync(join(repository, path), 'utf8').matchAll(
-          /(?:npm run (?:-s )?admin --|run --rm admin|corral-admin) ([a-z-][^\n`|&]*)/g,
+          /(?:npm run (?:-s )?admin --|run --rm admin|corral-admin(?: -- node dist\/main\.js)?) (?!-- node)([a-z-][^\n`|&]*)/g,
         ),
       ].map(([, line = '']) => ({ where: path, line })),
     );

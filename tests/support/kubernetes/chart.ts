@@ -115,7 +115,12 @@ export function runKubeconform(kubeconform: string, rendered: string): string {
 }
 
 export interface PodTemplate {
-  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    /** Templates have none. */
+    readonly name?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: Rendered['spec'];
 }
 
