@@ -1,5 +1,5 @@
 import type { Rrset } from '@corral/contracts';
-import { type ChangePlan, contentOf, keyOf, planChanges, type SetContent, type WantedSet } from '@corral/domain';
+import { type ChangePlan, contentOf, keyOf, type PlanContext, planChanges, type WantedSet } from '@corral/domain';
 import { Button, Drawer } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
@@ -8,73 +8,46 @@ import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import { countsOf } from '../record-changes/change-texts.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunDetails, RunLine } from '../record-changes/run-panel.js';
-import { type ChangeRun, useChangeRun } from '../record-changes/use-change-run.js';
 import { useTeam } from '../shell/use-team.js';
-import { announce } from '../ui/announcer.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { Empty, Loaded } from '../ui/states.js';
-import { useDraft } from '../ui/use-draft.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ChangeBar } from './change-bar.js';
 import { Filters, useListSearch } from './filters.js';
 import { useLinesPasted } from './paste.js';
 import styles from './records.module.css';
 import { RecordsGrid } from './records-grid.js';
-import { draftOf, emptyDraft, type SetDraft } from './set-draft.js';
+import { draftOf, emptyDraft } from './set-draft.js';
 import { SetDrawer } from './set-drawer.js';
-import { type Saving, SetEditor } from './set-editor.js';
+import { SetEditor } from './set-editor.js';
 import { shownSets } from './shown-sets.js';
 import { useFreshSets } from './use-fresh-sets.js';
-
-type Staged = Readonly<Record<string, WantedSet>>;
-type Editing = {
-  /** That of the set, or null for a new one. */
-  readonly key: string | null;
-  readonly draft: SetDraft;
-  readonly seen: SetContent | null;
-  /** The set that is being saved. What was typed stays until that has succeeded. */
-  readonly saving?: string;
-} | null;
-const NOTHING_STAGED: Staged = {};
+import { type RecordChanges, useRecordChanges } from './use-record-changes.js';
 
 /** The record sets of the team, in a grid that is edited in place. */
 export function RecordsPage() {
-  const { slug, me } = useTeam();
+  const { slug } = useTeam();
   const [search] = useListSearch();
   const navigate = useNavigate();
   const address = useParams({ strict: false });
   const rrsets = useQuery(rrsetsQuery(slug));
   const zone = useQuery(zoneQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
-  const [staged, setStaged, clearStaged] = useDraft<Staged>(`records.${me.id}.${slug}.staged`, NOTHING_STAGED);
-  const [editing, setEditing, closeEditor] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
+  const changes = useRecordChanges();
+  const { staged, stage, clearStaged, editing, setEditing, saving, run, begin } = changes;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isReviewing, setReviewing] = useState(false);
   const [isDetailed, setDetailed] = useState(false);
-  const { run, begin } = useChangeRun(slug, `records.${me.id}`, (key) => {
-    announce(`Saved ${key}`);
-    // The next set may be edited already: its row shows a change before the answer of the save is here.
-    if (editing?.saving === key) closeEditor();
-  });
   const [fresh, onSeen] = useFreshSets(rrsets.data, run);
   const onLines = useLinesPasted();
-  const saving = savingOf(editing, run);
   const context = zone.data &&
     usage.data && { zoneName: zone.data.name, ownerLabel: slug, records: usage.data.records };
   const wanted = useDeferredValue(search);
   const shown = useMemo(() => shownSets(rrsets.data ?? [], wanted), [rrsets.data, wanted]);
   useFocusKept('[role="grid"] tr[tabindex="0"]', `${run === null} ${Object.keys(staged).length} ${editing === null}`);
 
-  const stage = (sets: readonly WantedSet[]) => {
-    setStaged({ ...staged, ...Object.fromEntries(sets.map((set) => [keyOf(set), set])) });
-    announce(`${plural(sets.length, 'change')} staged`);
-  };
-  const endEditing = () => {
-    if (saving !== null) run?.discard();
-    closeEditor();
-  };
   const list = Object.values(staged);
   const plan = context && rrsets.data && list.length > 0 ? planChanges(rrsets.data, list, context) : null;
   const apply = (planned: ChangePlan) => {
@@ -91,26 +64,7 @@ export function RecordsPage() {
   };
   const closeDrawer = () =>
     void navigate({ to: '/teams/$team/dns/records', params: { team: slug }, search: true, resetScroll: false });
-  const editor = editing !== null && context && (
-    <SetEditor
-      isNew={editing.key === null}
-      draft={editing.draft}
-      onDraft={(draft) => setEditing({ ...editing, draft })}
-      rrsets={(rrsets.data ?? []).filter((set) => editing.key !== null || staged[keyOf(set)]?.content !== null)}
-      context={context}
-      saving={saving}
-      onSave={(set) => {
-        setEditing({ ...editing, saving: keyOf(set) });
-        begin(planChanges(rrsets.data ?? [], [{ ...set, seen: editing.seen }], context));
-      }}
-      onStage={(set) => {
-        endEditing();
-        stage([{ ...set, seen: editing.seen }]);
-      }}
-      onCancel={endEditing}
-      onLines={onLines}
-    />
-  );
+  const editor = context && <Editor {...{ changes, context, onLines }} rrsets={rrsets.data ?? []} />;
   return (
     <Page
       title="Record sets"
@@ -217,6 +171,41 @@ export function RecordsPage() {
   );
 }
 
+interface EditorProps {
+  readonly changes: RecordChanges;
+  readonly context: PlanContext;
+  readonly rrsets: readonly Rrset[];
+  readonly onLines: (text: string) => void;
+}
+
+/** The editor of the set that is edited, if there is one. */
+function Editor({ changes, context, rrsets, onLines }: EditorProps) {
+  const { staged, stage, editing, setEditing, endEditing, saving, begin } = changes;
+  if (editing === null) return null;
+  const isNew = editing.key === null;
+  return (
+    <SetEditor
+      isNew={isNew}
+      draft={editing.draft}
+      onDraft={(draft) => setEditing({ ...editing, draft })}
+      // A set that is staged to go can be made anew.
+      rrsets={isNew ? rrsets.filter((set) => staged[keyOf(set)]?.content !== null) : rrsets}
+      context={context}
+      saving={saving}
+      onSave={(set) => {
+        setEditing({ ...editing, saving: keyOf(set) });
+        begin(planChanges(rrsets, [{ ...set, seen: editing.seen }], context));
+      }}
+      onStage={(set) => {
+        endEditing();
+        stage([{ ...set, seen: editing.seen }]);
+      }}
+      onCancel={endEditing}
+      onLines={onLines}
+    />
+  );
+}
+
 interface SideDrawerProps {
   readonly opened: boolean;
   readonly onClose: () => void;
@@ -233,17 +222,3 @@ const removalOf = (set: Rrset): WantedSet => {
   const { name, type } = set;
   return { name, type, content: null, seen: contentOf(set) };
 };
-
-/** How far the save of the editor is; null when nothing is saved, or another plan is shown. */
-function savingOf(editing: Editing, run: ChangeRun | null): Saving | null {
-  if (run === null || editing?.saving === undefined) return null;
-  if (run.isRunning) return { isRunning: true, refusal: null };
-  const [only, ...others] = run.waves.flat();
-  if (only?.key !== editing.saving || others.length > 0) return null;
-  const outcome = run.outcomes[only.key];
-  // The last save of the set has succeeded, and this one is about to begin.
-  if (outcome?.state === 'done') return { isRunning: true, refusal: null };
-  return { isRunning: false, refusal: outcome?.detail ?? run.stopped ?? UNKNOWN };
-}
-
-const UNKNOWN = 'It is not known whether the set was saved. Save it again.';

@@ -1,0 +1,68 @@
+import { type ChangePlan, keyOf, type SetContent, type WantedSet } from '@corral/domain';
+import { type ChangeRun, useChangeRun } from '../record-changes/use-change-run.js';
+import { useTeam } from '../shell/use-team.js';
+import { announce } from '../ui/announcer.js';
+import { plural } from '../ui/plural.js';
+import { useDraft } from '../ui/use-draft.js';
+import type { SetDraft } from './set-draft.js';
+import type { Saving } from './set-editor.js';
+
+type Staged = Readonly<Record<string, WantedSet>>;
+type Editing = {
+  /** That of the set, or null for a new one. */
+  readonly key: string | null;
+  readonly draft: SetDraft;
+  readonly seen: SetContent | null;
+  /** The set that is being saved. What was typed stays until that has succeeded. */
+  readonly saving?: string;
+} | null;
+const NOTHING_STAGED: Staged = {};
+
+export interface RecordChanges {
+  /** Changes that wait to be applied, by the key of their set. */
+  readonly staged: Staged;
+  readonly stage: (sets: readonly WantedSet[]) => void;
+  readonly clearStaged: () => void;
+  readonly editing: Editing;
+  readonly setEditing: (editing: Editing) => void;
+  readonly endEditing: () => void;
+  /** How far the save of the editor is; null when nothing is saved, or another plan is applied. */
+  readonly saving: Saving | null;
+  readonly run: ChangeRun | null;
+  readonly begin: (plan: ChangePlan) => void;
+}
+
+/** What a person has typed, staged and begun on the page of record sets. A reload keeps it. */
+export function useRecordChanges(): RecordChanges {
+  const { slug, me } = useTeam();
+  const [staged, setStaged, clearStaged] = useDraft<Staged>(`records.${me.id}.${slug}.staged`, NOTHING_STAGED);
+  const [editing, setEditing, closeEditor] = useDraft<Editing>(`records.${me.id}.${slug}.editing`, null);
+  const { run, begin } = useChangeRun(slug, `records.${me.id}`, (key) => {
+    announce(`Saved ${key}`);
+    // The next set may be edited already: its row shows a change before the answer of the save is here.
+    if (editing?.saving === key) closeEditor();
+  });
+  const saving = savingOf(editing, run);
+  const stage = (sets: readonly WantedSet[]) => {
+    setStaged({ ...staged, ...Object.fromEntries(sets.map((set) => [keyOf(set), set])) });
+    announce(`${plural(sets.length, 'change')} staged`);
+  };
+  const endEditing = () => {
+    if (saving !== null) run?.discard();
+    closeEditor();
+  };
+  return { staged, stage, clearStaged, editing, setEditing, endEditing, saving, run, begin };
+}
+
+function savingOf(editing: Editing, run: ChangeRun | null): Saving | null {
+  if (run === null || editing?.saving === undefined) return null;
+  if (run.isRunning) return { isRunning: true, refusal: null };
+  const [only, ...others] = run.waves.flat();
+  if (only?.key !== editing.saving || others.length > 0) return null;
+  const outcome = run.outcomes[only.key];
+  // The last save of the set has succeeded, and this one is about to begin.
+  if (outcome?.state === 'done') return { isRunning: true, refusal: null };
+  return { isRunning: false, refusal: outcome?.detail ?? run.stopped ?? UNKNOWN };
+}
+
+const UNKNOWN = 'It is not known whether the set was saved. Save it again.';
