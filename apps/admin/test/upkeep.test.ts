@@ -500,6 +500,12 @@ describe('doctor', () => {
     expect([await stateOf('hold'), await stateOf('sync')]).toEqual(['warning', 'failed']);
   });
 
+  it('names an API that does not answer by TLS', async () => {
+    const { out } = await run('doctor', '--quiet', '--url', 'https://127.0.0.1:1');
+
+    expect(out).toMatch(/^failed +certificates +https:\/\/127\.0\.0\.1:1 does not answer by TLS: /m);
+  });
+
   it('ends after the first part on which all others depend', async () => {
     const database = await createEmptyDatabase();
 

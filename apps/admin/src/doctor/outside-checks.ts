@@ -1,5 +1,6 @@
+import { isIP } from 'node:net';
 import { connect } from 'node:tls';
-import { type Check, failed, ok, unchecked, warning } from './check.js';
+import { type Check, failed, ok, type Result, unchecked, warning } from './check.js';
 
 /** Renewals happen a month before the end, so that a shorter rest means that one has failed. */
 const CERTIFICATE_DAYS_MIN = 14;
@@ -42,30 +43,32 @@ export const mail: Check = async ({ context }) => {
 
 export const certificates: Check = async ({ urls }) => {
   if (urls.length === 0) return unchecked('Add --url with the address of each API.');
-  const days = await Promise.all(urls.map(async (url) => ({ url, left: await daysLeft(new URL(url)) })));
-  const text = days.map(({ url, left }) => `${url} ${left} days`).join(', ');
-  if (days.some(({ left }) => left < 0)) return failed(`A certificate has expired: ${text}.`);
-  return days.some(({ left }) => left < CERTIFICATE_DAYS_MIN)
-    ? warning(`A certificate expires soon: ${text}.`)
-    : ok(`Certificates are valid: ${text}.`);
+  const results = await Promise.all(urls.map(certificateOf));
+  const texts = results.map(({ text }) => text).join(' ');
+  const states = results.map(({ state }) => state);
+  return { state: (['failed', 'warning'] as const).find((state) => states.includes(state)) ?? 'ok', text: texts };
 };
+
+async function certificateOf(url: string): Promise<Result> {
+  try {
+    const days = await daysLeft(new URL(url));
+    if (days < 0) return failed(`The certificate of ${url} has expired.`);
+    const text = `The certificate of ${url} is valid for ${days} days.`;
+    return days < CERTIFICATE_DAYS_MIN ? warning(`${text} Its renewal has failed.`) : ok(text);
+  } catch (error) {
+    return failed(`${url} does not answer by TLS: ${(error as Error).message}`);
+  }
+}
 
 /** Whoever signed it: who trusts the certificate is not the question here. */
 const daysLeft = ({ hostname, port }: URL): Promise<number> =>
   new Promise((resolve, reject) => {
-    const socket = connect(
-      {
-        host: hostname,
-        port: Number(port || 443),
-        servername: hostname,
-        rejectUnauthorized: false,
-        timeout: CONNECT_MS,
-      },
-      () => {
-        resolve(Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / 86_400_000));
-        socket.end();
-      },
-    );
-    socket.on('timeout', () => socket.destroy(new Error(`${hostname} does not answer.`)));
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const options = { host, port: Number(port || 443), rejectUnauthorized: false, timeout: CONNECT_MS };
+    const socket = connect({ ...options, ...(isIP(host) === 0 && { servername: host }) }, () => {
+      resolve(Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / 86_400_000));
+      socket.end();
+    });
+    socket.on('timeout', () => socket.destroy(new Error('it took too long')));
     socket.on('error', reject);
   });
