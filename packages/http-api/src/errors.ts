@@ -125,6 +125,7 @@ export function sendError<E extends ApiError>(res: Response, error: E, shape: Er
   if (error.retryAfterSeconds !== null) res.setHeader('Retry-After', error.retryAfterSeconds);
   if (error.status === 401) res.setHeader('WWW-Authenticate', challengeTo(res.req));
   shape.setHeaders?.(res, error);
+  res.locals.code = error.code;
   sendText(res, error.status, shape.contentType, shape.bodyOf(error, res.locals.requestId));
 }
 

@@ -79,10 +79,12 @@ const methods: ReadonlySet<string> = new Set([
 const methodOf = ({ method }: Request): string => (methods.has(method) ? method : '_OTHER');
 
 const PATH_MAX = 512;
+const USER_AGENT_MAX = 200;
 const UNMATCHED = 'unmatched';
 
 /**
- * Writes one log line and one observation at the end of each request. The query is never logged, because it may contain secrets.
+ * Writes one log line and one observation at the end of each request. The query is never logged, because it may contain secrets. The
+ * line says who sent it and what came of it, as far as the API knows: `team`, `tokenId`, `record` and `code` in `res.locals`.
  *
  * The path is `res.locals.path` if a router set it, for paths that are private. A request without a route may have been meant
  * for one of those, so ids are removed from its path.
@@ -111,6 +113,11 @@ function requestLog(log: Log, metrics: Metrics): RequestHandler {
         ms: Math.round(seconds * 1e5) / 100,
         bytes: bytesOf(req, res, bytesBefore),
         team: res.locals.team,
+        code: res.locals.code,
+        record: res.locals.record,
+        tokenId: res.locals.tokenId,
+        client: req.ip,
+        userAgent: req.headers['user-agent']?.slice(0, USER_AGENT_MAX),
       };
       if (!res.writableFinished) line.aborted = true;
       endSpan(spanOf(res), methodOf(req), line);

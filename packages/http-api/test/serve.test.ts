@@ -178,12 +178,13 @@ describe('the log line of a request', () => {
   it('writes path, route pattern, status, time, bytes and team, and never the query', async () => {
     const { url, requestLine, logText } = await start((app) => {
       app.get('/teams/:team/clusters/:name/', (_req, res) => {
-        res.locals.team = 'acme';
+        Object.assign(res.locals, { team: 'acme', tokenId: 'an id', record: 'www.acme/A', code: 'a_code' });
         res.status(201).json({ a: 1 });
       });
     });
 
-    await fetch(`${url}/teams/acme/clusters/web/?token=hunter2`);
+    const headers = { 'user-agent': `a client ${'x'.repeat(300)}` };
+    await fetch(`${url}/teams/acme/clusters/web/?token=hunter2`, { headers });
 
     expect(await requestLine()).toMatchObject({
       level: 'info',
@@ -194,6 +195,11 @@ describe('the log line of a request', () => {
       ms: expect.any(Number),
       bytes: 7,
       team: 'acme',
+      tokenId: 'an id',
+      record: 'www.acme/A',
+      code: 'a_code',
+      client: expect.stringMatching(/127\.0\.0\.1|::1/),
+      userAgent: expect.stringMatching(/^a client x{191}$/),
     });
     expect(logText()).not.toContain('hunter2');
   });

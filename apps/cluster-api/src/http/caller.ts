@@ -50,6 +50,7 @@ export function callerLoader({ sessions, sessionUse, accounts, accountUse }: Cre
       const token = sendsSession(req) ? null : bearerToken(req.rawHeaders);
       const account = token === null ? null : await accounts.find(token);
       res.locals.account = account;
+      res.locals.tokenId = account?.tokenId;
       if (account !== null) accountUse.note(account.tokenId);
     } else {
       const secret = sessionCookieOf(req);

@@ -96,6 +96,7 @@ function writeRoutes(services: Services): Record<WriteRoute, RequestHandler> {
    */
   const writable = async (res: Response, { caller, zone }: Begun, asked: Asked): Promise<RrsetKey> => {
     const { name, type, write } = asked;
+    res.locals.record = `${name}/${type}`;
     const key = { zoneId: zone.id, name, type };
     const refusal = writeRefusal(caller, { zoneName: zone.name, name, type });
     if (refusal === null) return key;

@@ -264,7 +264,10 @@ export function dnsTokenCheck(options: RequireDnsTokenOptions): DnsTokenCheck {
         token === null ? null : (verifier.recall(token.hash) ?? (await verifier.verify(token.text, token.hash)));
       res.locals.caller = caller;
       if (caller?.kind === 'team') res.locals.team = caller.ownerLabel;
-      if (caller !== null) onUse(caller);
+      if (caller !== null) {
+        res.locals.tokenId = caller.tokenId;
+        onUse(caller);
+      }
       next();
     },
     require(req, res, next) {
