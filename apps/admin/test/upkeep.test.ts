@@ -48,7 +48,8 @@ describe('upkeep', () => {
         database: admin.pool,
         onError: () => undefined,
       });
-      await store.update('project', (_state, now) => {
+      const callAt = (ago: number) => (_state: unknown, clock: number) => {
+        const now = clock - ago;
         const buckets = { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 };
         const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
         const state = {
@@ -68,11 +69,14 @@ describe('upkeep', () => {
           processes: { p: { seenAt: now + 60_000, out: 0, waiting } },
         } as const;
         return { state, answer: null };
-      });
+      };
+      await store.update('project', callAt(0));
+      await store.update('project of a token that was replaced', callAt(1_200_000));
 
-      const [project] = (await admin.json<Shown>('upstream', 'show')).projects;
+      const [project, ...others] = (await admin.json<Shown>('upstream', 'show')).projects;
       const { out } = await admin.run('upstream', 'show');
 
+      expect(others).toEqual([]);
       expect(project?.flows.map(({ team, name, waiting }) => [team, name, waiting])).toEqual([
         ['acme', 'acme', 3],
         ['globex', 'globex', 0],
@@ -371,6 +375,9 @@ describe('secrets', () => {
         ],
       });
       expect((await rotate('--batch-size', '1')).out).toContain('need a new token or their old key: acme/gone');
+      expect((await rotate('--check')).err).toBe(
+        'Encrypted with a missing key: 1. Add it to SECRET_KEYS, or ask the teams to enter these tokens again.\n',
+      );
     });
 
     it('only checks with --check, and fails until all are sealed with the newest key', async () => {

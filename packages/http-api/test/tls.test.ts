@@ -276,6 +276,14 @@ describe('a renewed certificate', () => {
   });
 });
 
+it('a certificate that has expired is an error in the log', async () => {
+  await files.write(await files.issue(-0.5));
+
+  const { logLines } = await start();
+
+  expect(await logLines()).toContainEqual(expect.objectContaining({ level: 'error', message: 'certificate expired' }));
+});
+
 describe('closing', () => {
   it('finishes a request in flight, and does not wait for handshakes', async () => {
     let arrived = (): void => {};

@@ -41,10 +41,16 @@ async function rotate({ io, perform, print, progress }: AdminContext, batchSize:
 async function checkKeys({ io, prisma, print }: AdminContext): Promise<void> {
   const keys = await usesOf(prisma, ringOf(io.env));
   print({ keys }, tableOf(keys));
-  const left = keys.filter(({ state }) => state === 'in use' || state === 'missing');
-  if (left.length === 0) return;
-  const secrets = left.reduce((sum, key) => sum + key.secrets, 0);
-  throw new OperatorError(`Not encrypted with the newest key: ${secrets}. Run \`secrets rotate\` to re-encrypt them.`);
+  const secretsOf = (wanted: KeyUse['state']) =>
+    keys.filter(({ state }) => state === wanted).reduce((sum, { secrets }) => sum + secrets, 0);
+  const [old, lost] = [secretsOf('in use'), secretsOf('missing')];
+  const sentences = [
+    ...(old > 0 ? [`Not encrypted with the newest key: ${old}. Run \`secrets rotate\` to re-encrypt them.`] : []),
+    ...(lost > 0
+      ? [`Encrypted with a missing key: ${lost}. Add it to SECRET_KEYS, or ask the teams to enter these tokens again.`]
+      : []),
+  ];
+  if (sentences.length > 0) throw new OperatorError(sentences.join(' '));
 }
 
 function ringOf(env: NodeJS.ProcessEnv) {

@@ -39,11 +39,20 @@ export function readBudgets(context: AdminContext): Promise<ShownBudget[]> {
     const store = connectBudgetStore({ redisUrl, database: pool, onError: () => undefined });
     try {
       const slugs = new Map((await context.teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
-      return Object.entries(await store.readAll()).map(([project, reading]) => shown(project, reading, slugs));
+      return inUse(Object.entries(await store.readAll())).map(([project, reading]) => shown(project, reading, slugs));
     } finally {
       await store.close();
     }
   });
+}
+
+/** After so long without an answer, beside a project with newer ones, an account is that of a token which was replaced. */
+const REPLACED_AFTER_MS = 900_000;
+
+/** Accounts stay for hours after the last call. */
+function inUse(readings: readonly (readonly [string, KeptReading])[]): (readonly [string, KeptReading])[] {
+  const newest = Math.max(...readings.map(([, { observedAt }]) => observedAt.getTime()));
+  return readings.filter(([, { observedAt }]) => newest - observedAt.getTime() < REPLACED_AFTER_MS);
 }
 
 function shown(project: string, reading: KeptReading, slugs: ReadonlyMap<string, string>): ShownBudget {

@@ -15,6 +15,8 @@ export interface RedisBucketsOptions {
   readonly onError: (error: Error) => void;
   /** Clock in ms. Default: real time. */
   readonly now?: () => number;
+  /** See `ConnectBucketsOptions`. */
+  readonly onBack?: () => void;
 }
 
 /** How long Redis is not called after a failure. */
@@ -61,7 +63,7 @@ end
 return answer`;
 
 /** Buckets that all processes share through Redis. A request needs one call. */
-export function redisBuckets({ redis, fallback, onError, now = Date.now }: RedisBucketsOptions): Buckets {
+export function redisBuckets({ redis, fallback, onError, onBack, now = Date.now }: RedisBucketsOptions): Buckets {
   let awayUntil = Number.NEGATIVE_INFINITY;
   let isAway = false;
 
@@ -79,6 +81,7 @@ export function redisBuckets({ redis, fallback, onError, now = Date.now }: Redis
     if (isAway) awayUntil = now() + BACKOFF_MS;
     try {
       const answer = await work();
+      if (isAway) onBack?.();
       isAway = false;
       awayUntil = Number.NEGATIVE_INFINITY;
       return answer;
@@ -111,10 +114,17 @@ export interface ConnectBucketsOptions {
   /** Without Redis each grants its part. */
   readonly processes: Sharing;
   readonly onError: (error: Error) => void;
+  /** Redis answers again. Called once after each time that it was away. */
+  readonly onBack?: () => void;
 }
 
 /** Connects request limits: shared through Redis if configured, else divided among processes. */
-export function connectBuckets({ redisUrl, processes, onError }: ConnectBucketsOptions): Buckets & { close(): void } {
+export function connectBuckets({
+  redisUrl,
+  processes,
+  onError,
+  onBack,
+}: ConnectBucketsOptions): Buckets & { close(): void } {
   const alone = memoryBuckets(Date.now, processes);
   if (redisUrl === undefined) return { ...alone, close: () => undefined };
   const redis = new Redis(redisUrl, {
@@ -125,5 +135,8 @@ export function connectBuckets({ redisUrl, processes, onError }: ConnectBucketsO
     commandTimeout: TIMEOUT_MS,
   });
   redis.on('error', onError);
-  return { ...redisBuckets({ redis, fallback: alone, onError }), close: () => redis.disconnect() };
+  return {
+    ...redisBuckets({ redis, fallback: alone, onError, ...(onBack && { onBack }) }),
+    close: () => redis.disconnect(),
+  };
 }

@@ -66,7 +66,15 @@ async function startReplica({ url = server?.url as string, now = Date.now, timeo
   const errors: Error[] = [];
   const fallback = memoryBuckets(now);
   const onError = (error: Error) => void errors.push(error);
-  const replica = { ...redisBuckets({ redis: counting, fallback, now, onError }), calls, errors, redis };
+  const returns: number[] = [];
+  const onBack = () => void returns.push(now());
+  const replica = {
+    ...redisBuckets({ redis: counting, fallback, now, onError, onBack }),
+    calls,
+    errors,
+    returns,
+    redis,
+  };
   replicas.push(replica);
   return replica;
 }
@@ -255,5 +263,6 @@ describeEachNeeding(describe, waysToBeAway, 'while Redis is unavailable ($how)',
       return (await take(replica, rule)).allowed;
     });
     expect(await direct.exists(`corral:limit:${key}`)).toBe(1);
+    expect(replica.returns.length).toBe(1);
   });
 });

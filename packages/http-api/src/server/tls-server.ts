@@ -181,7 +181,8 @@ function takeRenewals(server: Server, files: TlsOptions, current: TlsCertificate
   });
   const report = (message: string, { names, expiresAt }: TlsCertificate): void => {
     expiry.set(expiresAt.getTime() / 1_000);
-    log.info(message, { names, expiresAt });
+    if (expiresAt.getTime() <= Date.now()) log.error('certificate expired', { names, expiresAt });
+    else log.info(message, { names, expiresAt });
   };
   server.once('listening', () => {
     report('certificate in use', current);
