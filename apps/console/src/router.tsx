@@ -8,10 +8,11 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { lazy } from 'react';
 import { meQuery } from './api/queries.js';
 import { BrokenPage, NoSuchPage } from './shell/no-page.js';
-import { NotYourTeam } from './shell/not-your-team.js';
 import { Shell } from './shell/shell.js';
+import type { TeamOperation } from './shell/use-team.js';
 
 const LAST_TEAM = 'corral.team';
 
@@ -26,6 +27,13 @@ const textSearch =
     Object.fromEntries(names.flatMap((name) => (search[name] === undefined ? [] : [[name, String(search[name])]]))) as {
       [K in N]?: string;
     };
+
+const dnsTokens = { label: 'DNS tokens', path: '/dns/tokens' };
+const clustersCrumb = { label: 'Clusters', path: '/clusters' };
+const connectionsCrumb = { label: 'Connections', path: '/connections' };
+const accessCrumb = { label: 'Access', path: '/access' };
+
+const NotYourTeam = lazy(async () => ({ default: (await import('./shell/not-your-team.js')).NotYourTeam }));
 
 const root = createRootRouteWithContext<Context>()({
   component: Outlet,
@@ -68,12 +76,14 @@ const start = createRoute({
 const me = createRoute({
   getParentRoute: () => signedIn,
   path: '/me',
+  staticData: { title: 'Sessions and preferences' },
   component: lazyRouteComponent(() => import('./people/me-page.js'), 'MePage'),
 });
 
 const invitation = createRoute({
   getParentRoute: () => signedIn,
   path: '/invitations/$id',
+  staticData: { title: 'Invitation' },
   component: lazyRouteComponent(() => import('./people/invitation-page.js'), 'InvitationPage'),
 });
 
@@ -95,28 +105,36 @@ const team = createRoute({
 const home = createRoute({
   getParentRoute: () => team,
   path: '/',
+  staticData: { title: 'Home' },
   component: lazyRouteComponent(() => import('./home/home-page.js'), 'HomePage'),
 });
 
 const records = createRoute({
   getParentRoute: () => team,
   path: '/dns/records',
+  staticData: { title: 'Record sets' },
   validateSearch: textSearch('filter', 'type', 'label', 'sort'),
   component: lazyRouteComponent(() => import('./records/records-page.js'), 'RecordsPage'),
 });
 
 /** A drawer of the list. */
-const rrset = createRoute({ getParentRoute: () => records, path: '$name/$type' });
+const rrset = createRoute({
+  getParentRoute: () => records,
+  path: '$name/$type',
+  staticData: { title: 'Record sets' },
+});
 
 const zoneFile = createRoute({
   getParentRoute: () => team,
   path: '/dns/zone-file',
+  staticData: { title: 'Zone file' },
   component: lazyRouteComponent(() => import('./zone-file/zone-file-page.js'), 'ZoneFilePage'),
 });
 
 const tokens = createRoute({
   getParentRoute: () => team,
   path: '/dns/tokens',
+  staticData: { title: 'DNS tokens' },
   validateSearch: textSearch('state', 'filter'),
   component: lazyRouteComponent(() => import('./dns-tokens/tokens-page.js'), 'TokensPage'),
 });
@@ -124,24 +142,32 @@ const tokens = createRoute({
 const createToken = createRoute({
   getParentRoute: () => team,
   path: '/dns/tokens/+',
+  staticData: {
+    title: 'Create DNS token',
+    crumbs: [dnsTokens],
+    needs: { operation: 'createDnsToken', what: 'create DNS tokens' },
+  },
   component: lazyRouteComponent(() => import('./dns-tokens/create-token-page.js'), 'CreateTokenPage'),
 });
 
 const token = createRoute({
   getParentRoute: () => team,
   path: '/dns/tokens/$id',
+  staticData: { title: 'DNS token', crumbs: [dnsTokens] },
   component: lazyRouteComponent(() => import('./dns-tokens/token-page.js'), 'TokenPage'),
 });
 
 const demos = createRoute({
   getParentRoute: () => team,
   path: '/dns/demos',
+  staticData: { title: 'Demos' },
   component: lazyRouteComponent(() => import('./demos/demos-page.js'), 'DemosPage'),
 });
 
 const clusters = createRoute({
   getParentRoute: () => team,
   path: '/clusters',
+  staticData: { title: 'Clusters' },
   validateSearch: textSearch('filter'),
   component: lazyRouteComponent(() => import('./clusters/clusters-page.js'), 'ClustersPage'),
 });
@@ -149,6 +175,11 @@ const clusters = createRoute({
 const createCluster = createRoute({
   getParentRoute: () => team,
   path: '/clusters/+',
+  staticData: {
+    title: 'Create cluster',
+    crumbs: [clustersCrumb],
+    needs: { operation: 'putCluster', what: 'create clusters' },
+  },
   validateSearch: textSearch('like'),
   component: lazyRouteComponent(() => import('./cluster-form/create-cluster-page.js'), 'CreateClusterPage'),
 });
@@ -156,12 +187,18 @@ const createCluster = createRoute({
 const changeCluster = createRoute({
   getParentRoute: () => team,
   path: '/clusters/$name/change',
+  staticData: {
+    title: 'Change cluster',
+    crumbs: [clustersCrumb, { label: '$name', path: '/clusters/$name' }],
+    needs: { operation: 'putCluster', what: 'change clusters' },
+  },
   component: lazyRouteComponent(() => import('./cluster-form/change-cluster-page.js'), 'ChangeClusterPage'),
 });
 
 const cluster = createRoute({
   getParentRoute: () => team,
   path: '/clusters/$name',
+  staticData: { title: 'Cluster', crumbs: [clustersCrumb] },
   component: lazyRouteComponent(() => import('./clusters/cluster-page.js'), 'ClusterPage'),
 });
 
@@ -176,49 +213,84 @@ const clusterTab = createRoute({
 const operation = createRoute({
   getParentRoute: () => team,
   path: '/operations/$id',
+  staticData: { title: 'Operation', crumbs: [clustersCrumb] },
   component: lazyRouteComponent(() => import('./operations/operation-page.js'), 'OperationPage'),
 });
 
 const connections = createRoute({
   getParentRoute: () => team,
   path: '/connections',
+  staticData: { title: 'Connections' },
   component: lazyRouteComponent(() => import('./connections/connections-page.js'), 'ConnectionsPage'),
 });
 
 const createConnection = createRoute({
   getParentRoute: () => team,
   path: '/connections/+',
+  staticData: {
+    title: 'Connect project',
+    crumbs: [connectionsCrumb],
+    needs: { operation: 'createConnection', what: 'connect cloud projects' },
+  },
   component: lazyRouteComponent(() => import('./connections/create-connection-page.js'), 'CreateConnectionPage'),
 });
 
 const connection = createRoute({
   getParentRoute: () => team,
   path: '/connections/$ref',
+  staticData: { title: 'Connection', crumbs: [connectionsCrumb] },
   component: lazyRouteComponent(() => import('./connections/connection-page.js'), 'ConnectionPage'),
 });
 
 const adoptServer = createRoute({
   getParentRoute: () => team,
   path: '/connections/$ref/servers/+',
+  staticData: {
+    title: 'Adopt server',
+    crumbs: [connectionsCrumb, { label: '$ref', path: '/connections/$ref' }],
+    needs: { operation: 'adoptServer', what: 'adopt servers' },
+  },
   validateSearch: textSearch('number'),
   component: lazyRouteComponent(() => import('./connections/adopt-server-page.js'), 'AdoptServerPage'),
+});
+
+const access = createRoute({
+  getParentRoute: () => team,
+  path: '/access',
+  staticData: { title: 'Access' },
+  component: lazyRouteComponent(() => import('./access/access-page.js'), 'AccessPage'),
+});
+
+const robot = createRoute({
+  getParentRoute: () => team,
+  path: '/access/robots/$account',
+  staticData: {
+    title: 'Robot',
+    crumbs: [accessCrumb],
+    needs: { operation: 'getServiceAccount', what: 'see the robots of the team' },
+  },
+  component: lazyRouteComponent(() => import('./access/robot-page.js'), 'RobotPage'),
 });
 
 const people = createRoute({
   getParentRoute: () => team,
   path: '/people',
-  component: lazyRouteComponent(() => import('./people/people-page.js'), 'PeoplePage'),
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/teams/$team/access', params, replace: true });
+  },
 });
 
 const settings = createRoute({
   getParentRoute: () => team,
   path: '/settings',
+  staticData: { title: 'Settings' },
   component: lazyRouteComponent(() => import('./people/settings-page.js'), 'SettingsPage'),
 });
 
 const audit = createRoute({
   getParentRoute: () => team,
   path: '/audit',
+  staticData: { title: 'Audit', needs: { operation: 'listAudit', what: 'see the audit log' } },
   validateSearch: textSearch('kind', 'action', 'outcome', 'name', 'type', 'actor', 'from', 'to'),
   component: lazyRouteComponent(() => import('./audit/audit-page.js'), 'AuditPage'),
 });
@@ -226,6 +298,7 @@ const audit = createRoute({
 const usage = createRoute({
   getParentRoute: () => team,
   path: '/usage',
+  staticData: { title: 'Usage' },
   validateSearch: textSearch('range'),
   component: lazyRouteComponent(() => import('./usage/usage-page.js'), 'UsagePage'),
 });
@@ -254,6 +327,8 @@ const routeTree = root.addChildren([
       createConnection,
       connection,
       adoptServer,
+      access,
+      robot,
       people,
       settings,
       audit,
@@ -277,5 +352,13 @@ export const consoleRouter = (queries: QueryClient) =>
 declare module '@tanstack/react-router' {
   interface Register {
     router: ReturnType<typeof consoleRouter>;
+  }
+  interface StaticDataRouteOption {
+    /** Of the page, until it knows the name of the thing that it shows. */
+    readonly title?: string;
+    /** Pages between that of the team and this one. Labels and paths may contain parameters of the path, as `$name`. */
+    readonly crumbs?: readonly { readonly label: string; readonly path: string }[];
+    /** The page is for those who may do this, see `shell/role-needed.tsx`. */
+    readonly needs?: { readonly operation: TeamOperation; readonly what: string };
   }
 }

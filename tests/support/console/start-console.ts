@@ -173,6 +173,16 @@ export async function expectAccessible(page: Page): Promise<void> {
   expect(violations).toEqual([]);
 }
 
+/** Starts a session of anybody. @returns its cookie's value */
+export async function signIn({ dev }: Pick<RunningConsole, 'dev'>, email: string, userAgent = 'test'): Promise<string> {
+  const response = await fetch(`${dev.baseUrl}/auth/dev-login/`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'user-agent': userAgent },
+    body: JSON.stringify({ email }),
+  });
+  return /sessionid=([^;]+)/.exec(response.headers.get('set-cookie') ?? '')?.[1] ?? '';
+}
+
 /** Revokes a token of the first team, which may have five. */
 export async function revokeDnsToken({ api }: Pick<RunningConsole, 'api'>, name: string): Promise<void> {
   const tokens = '/api/v1/teams/acme/dns-tokens/';

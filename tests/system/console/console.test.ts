@@ -6,6 +6,7 @@ import { testAccess } from './access.js';
 import { testClusters } from './clusters.js';
 import { testDns } from './dns.js';
 import { testFrame } from './frame.js';
+import { testRoles } from './roles.js';
 import { BILLING_SECRET, testTeam } from './team.js';
 
 const missing = await missingBrowser();
@@ -23,6 +24,7 @@ describeNeeding(describe, missing, 'the console', () => {
   describe('record sets and zone files', () => testDns(() => running));
   describe('tokens, demos and connections', () => testAccess(() => running));
   describe('clusters', () => testClusters(() => running));
+  describe('who may do what', () => testRoles(() => running));
   describe('the team', () => testTeam(() => running));
 
   it('breaks no policy and throws nothing', () => {

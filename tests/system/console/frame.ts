@@ -13,7 +13,7 @@ const PAGES = [
   '/clusters/+',
   '/connections',
   '/connections/main',
-  '/people',
+  '/access',
   '/settings',
   '/audit',
 ];

@@ -7,6 +7,7 @@ import {
   expectAccessible,
   type RunningConsole,
   revokeDnsToken,
+  signIn,
 } from '../../support/console/start-console.js';
 
 export const BILLING_SECRET = 'secret-of-the-billing-system-for-tests';
@@ -18,15 +19,6 @@ export function testTeam(started: () => RunningConsole): void {
     running = started();
   });
 
-  const signIn = async (email: string, userAgent: string): Promise<string> => {
-    const response = await fetch(`${running.dev.baseUrl}/auth/dev-login/`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json', 'user-agent': userAgent },
-      body: JSON.stringify({ email }),
-    });
-    return /sessionid=([^;]+)/.exec(response.headers.get('set-cookie') ?? '')?.[1] ?? '';
-  };
-
   const linkInMailTo = (email: string): Promise<string> =>
     waitFor(`the mail to ${email}`, async () => {
       const response = await fetch(`${running.dev.upstream.adminUrl}/admin/mails`);
@@ -36,7 +28,7 @@ export function testTeam(started: () => RunningConsole): void {
     });
 
   it('invites by keyboard; another person accepts from the mail, becomes an administrator and is removed', async () => {
-    const page = await running.open('/teams/acme/people');
+    const page = await running.open('/teams/acme/access');
     await page.getByRole('row', { name: /member@acme\.test/ }).waitFor();
     await page.keyboard.press('n');
     await page.keyboard.type('ada@example.org');
@@ -50,7 +42,7 @@ export function testTeam(started: () => RunningConsole): void {
     await invited.keyboard.press('Enter');
     await invited.getByText(/invites you to the team acme/).waitFor();
     await expectAccessible(invited);
-    await invited.getByRole('button', { name: 'Accept' }).press('Enter');
+    await invited.getByRole('button', { name: 'Join acme' }).press('Enter');
     await invited.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
 
     const role = page.getByLabel('Role of ada@example.org');
@@ -91,7 +83,7 @@ export function testTeam(started: () => RunningConsole): void {
       const headers = { authorization: `Bearer ${token}` };
       return (await fetch(`${running.dev.dnsUrl}/token`, { headers })).ok;
     };
-    const page = await running.open('/teams/acme/people');
+    const page = await running.open('/teams/acme/access');
     const role = page.getByLabel('Role of member@acme.test');
     await role.selectOption('viewer');
     const plan = page.getByRole('dialog', { name: 'Make member@acme.test a viewer' });
@@ -117,9 +109,9 @@ export function testTeam(started: () => RunningConsole): void {
   });
 
   it('ends another session of the person, which then has to sign in', async () => {
-    const phone = await running.open('/me', { sessionid: await signIn('admin@globex.test', 'a phone') });
+    const phone = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a phone') });
     await phone.getByText('this one', { exact: true }).waitFor();
-    const page = await running.open('/me', { sessionid: await signIn('admin@globex.test', 'a laptop') });
+    const page = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a laptop') });
     await page.getByRole('button', { name: 'End session of a phone' }).press('Enter');
     await page.getByRole('row', { name: /a phone/ }).waitFor({ state: 'detached' });
     await phone.reload();

@@ -30,6 +30,15 @@ export const receivedInvitationQuery = (id: string) =>
     retry: false,
   });
 
+/** Those to the address of the person. No event announces one. */
+export const receivedInvitationsQuery = () =>
+  queryOptions({
+    queryKey: ['invitations'],
+    queryFn: ({ signal }) => corral.listAll('listReceivedInvitations', {}, { signal }),
+    staleTime: 5_000,
+    refetchInterval: 15_000,
+  });
+
 export const clustersQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'clusters'],
@@ -163,6 +172,30 @@ export const invitationsQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'invitations'],
     queryFn: ({ signal }) => corral.listAll('listInvitations', { team_slug: team }, { signal }),
+    // No event announces that a mail was sent.
+    refetchInterval: ({ state }) => (state.data?.some(({ mail_sent_at: sentAt }) => sentAt === null) ? 3_000 : false),
+  });
+
+export const accountsQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'service-accounts'],
+    queryFn: async ({ signal }) => (await bodyOf(corral.listServiceAccounts({ team }, { signal }))).items,
+    // No event announces a change of it.
+    staleTime: 10_000,
+  });
+
+export const accountTokensQuery = (team: string, account: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'service-accounts', account, 'tokens'],
+    queryFn: async ({ signal }) => (await bodyOf(corral.listAccountTokens({ team, account }, { signal }))).items,
+    staleTime: 10_000,
+  });
+
+export const issuersQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'trusted-issuers'],
+    queryFn: async ({ signal }) => (await bodyOf(corral.listTrustedIssuers({ team }, { signal }))).items,
+    staleTime: 10_000,
   });
 
 /** The team with its subscription. @param id its number, which `me` shows */

@@ -5,7 +5,6 @@ import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { clusterQuery } from '../api/queries.js';
-import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Page } from '../ui/page.js';
 import { Loaded } from '../ui/states.js';
@@ -24,13 +23,7 @@ export function ChangeClusterPage() {
   const { name } = useParams({ from: '/signed-in/teams/$team/clusters/$name/change' });
   const cluster = useQuery(clusterQuery(slug, name));
   return (
-    <Page
-      title={`Change ${name}`}
-      crumbs={[
-        { label: 'Clusters', to: teamPath(slug, '/clusters') },
-        { label: name, to: teamPath(slug, `/clusters/${name}`) },
-      ]}
-    >
+    <Page title={`Change ${name}`}>
       <Loaded query={cluster} what="the cluster">
         {(found) => <ChangeCluster key={found.metadata.id} team={slug} cluster={found} />}
       </Loaded>

@@ -5,7 +5,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useMemo, useRef, useState } from 'react';
 import { catalogueQuery, clusterQuery, connectionsQuery } from '../api/queries.js';
-import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Page } from '../ui/page.js';
 import { Loaded, Loading } from '../ui/states.js';
@@ -28,7 +27,7 @@ export function CreateClusterPage() {
   const connectionRef = ready?.metadata.ref;
   const catalogue = useQuery({ ...catalogueQuery(slug, connectionRef), enabled: connections.data !== undefined });
   return (
-    <Page title="Create cluster" crumbs={[{ label: 'Clusters', to: teamPath(slug, '/clusters') }]}>
+    <Page>
       <Loaded query={connections} what="connections">
         {() => {
           if (catalogue.data === undefined && catalogue.error === null) return <Loading what="the catalogue" />;

@@ -24,12 +24,13 @@ interface Entry {
 
 /** Who did what to the cluster: from the audit log for administrators, otherwise from its operations. */
 export function Activity({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
-  const { isAdmin } = useTeam();
+  const { can } = useTeam();
+  const seesAudit = can('listAudit');
   const { name, id } = cluster.metadata;
-  const audit = useQuery({ ...auditQuery(team, { name, limit: SHOWN }), enabled: isAdmin });
-  const operations = useQuery({ ...operationsQuery(team, id), enabled: !isAdmin });
+  const audit = useQuery({ ...auditQuery(team, { name, limit: SHOWN }), enabled: seesAudit });
+  const operations = useQuery({ ...operationsQuery(team, id), enabled: !seesAudit });
   const poolNames = cluster.spec.nodePools.map((pool) => pool.name);
-  if (!isAdmin) {
+  if (!seesAudit) {
     return (
       <Section title="Activity">
         <Loaded query={operations} what="operations">

@@ -9,7 +9,6 @@ import { catalogueQuery, clusterQuery, operationsQuery } from '../api/queries.js
 import { regionText } from '../api/words.js';
 import { textOf } from '../cluster-form/spec-document.js';
 import { Health } from '../operations/operation-progress.js';
-import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Snippet } from '../ui/copy.js';
 import { Facts } from '../ui/facts.js';
@@ -31,7 +30,7 @@ import { nodesOf, upgradeOf, waitingPoolsOf } from './summary.js';
 
 /** One cluster on one page: is it well, what does it cost, how does one get in. */
 export function ClusterPage() {
-  const { slug } = useTeam();
+  const { slug, can } = useTeam();
   const name = useParams({ strict: false }).name ?? '';
   const navigate = useNavigate();
   const cluster = useQuery(clusterQuery(slug, name));
@@ -44,20 +43,25 @@ export function ClusterPage() {
   return (
     <Page
       title={name}
-      crumbs={[{ label: 'Clusters', to: teamPath(slug, '/clusters') }]}
       aside={found && <ClusterStatus phase={found.status.phase} waits={waitingPoolsOf(found).length > 0} />}
       actions={
         found !== undefined &&
         !isDeleting && (
           <>
             {isStarted && <Connect team={slug} cluster={found} />}
-            <Button
-              data-shortcut="e"
-              onClick={() => void navigate({ to: '/teams/$team/clusters/$name/change', params: { team: slug, name } })}
-            >
-              Change
-            </Button>
-            <MoreMenu team={slug} cluster={found} />
+            {can('putCluster') && (
+              <>
+                <Button
+                  data-shortcut="e"
+                  onClick={() =>
+                    void navigate({ to: '/teams/$team/clusters/$name/change', params: { team: slug, name } })
+                  }
+                >
+                  Change
+                </Button>
+                <MoreMenu team={slug} cluster={found} />
+              </>
+            )}
           </>
         )
       }
@@ -113,11 +117,12 @@ function ClusterFacts({ team, cluster }: ClusterProps) {
 /** The version in use, and the way to a newer one: its plan says what it replaces. */
 function Version({ team, cluster }: ClusterProps) {
   const { spec, status } = cluster;
+  const { can } = useTeam();
   const [isOpen, setOpen] = useState(false);
   const catalogue = useQuery(catalogueQuery(team, spec.connectionRef)).data;
   const present = status.kubernetes?.version ?? spec.kubernetesVersion;
   const upgrade = upgradeOf(present, catalogue?.kubernetesVersions ?? []);
-  const isPossible = upgrade !== null && status.phase !== 'Deleting';
+  const isPossible = upgrade !== null && can('putCluster') && status.phase !== 'Deleting';
   return (
     <>
       <span className="mono">{present}</span>{' '}

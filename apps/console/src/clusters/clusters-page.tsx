@@ -16,10 +16,10 @@ import { isMatch, nodesOf, waitingPoolsOf } from './summary.js';
 
 /** All clusters of the team. */
 export function ClustersPage() {
-  const { slug } = useTeam();
+  const { slug, can } = useTeam();
   const clusters = useQuery(clustersQuery(slug));
   const navigate = useNavigate();
-  const create = (
+  const create = can('putCluster') && (
     <Button
       variant="filled"
       data-shortcut="n"
@@ -29,7 +29,7 @@ export function ClustersPage() {
     </Button>
   );
   return (
-    <Page title="Clusters" actions={create}>
+    <Page actions={create}>
       <Loaded query={clusters} what="clusters">
         {(all) =>
           all.length === 0 ? (

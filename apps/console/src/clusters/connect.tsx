@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { ChevronDown } from 'lucide-react';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
+import { useTeam } from '../shell/use-team.js';
 import { Snippet } from '../ui/copy.js';
 import { download } from '../ui/download.js';
 import { Failed } from '../ui/states.js';
@@ -33,6 +34,8 @@ interface ConnectProps {
 /** The ways into a cluster. */
 export function Connect({ team, cluster }: ConnectProps) {
   const [chosen, setChosen] = useState<Access | null>(null);
+  const { can } = useTeam();
+  const allowed = accesses.filter(({ scope }) => scope === 'viewer' || can('issueKubeconfig'));
   return (
     <>
       <Menu>
@@ -42,7 +45,7 @@ export function Connect({ team, cluster }: ConnectProps) {
           </Button>
         </Menu.Target>
         <Menu.Dropdown>
-          {accesses.map((access) => (
+          {allowed.map((access) => (
             <Menu.Item key={access.scope} onClick={() => setChosen(access)}>
               {access.label}, {access.hours} h
             </Menu.Item>

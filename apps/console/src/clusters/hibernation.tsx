@@ -1,6 +1,7 @@
 import type { Cluster, ClusterSpec } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useState } from 'react';
+import { useTeam } from '../shell/use-team.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 
 /** How to hibernate or resume the cluster; null for drafts and clusters under deletion, which do neither. */
@@ -12,10 +13,11 @@ export function hibernationOf({ spec, status: { phase } }: Cluster) {
 
 /** Hibernates or resumes a cluster, after its plan was shown. */
 export function HibernateButton({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
+  const { can } = useTeam();
   const [isOpen, setOpen] = useState(false);
   const { name } = cluster.metadata;
   const hibernation = hibernationOf(cluster);
-  if (hibernation === null) return null;
+  if (hibernation === null || !can('putCluster')) return null;
   const { verb, spec } = hibernation;
   return (
     <>

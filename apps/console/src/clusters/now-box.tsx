@@ -25,6 +25,7 @@ export function Now({ team, cluster }: NowProps) {
   const isTold = lastOperation !== null && (isOpen(lastOperation) || lastOperation.state === 'failed');
   const operation = useQuery({ ...operationQuery(team, lastOperation?.id ?? ''), enabled: isTold }).data;
   const [isAdding, setAdding] = useState(false);
+  const { can } = useTeam();
   const waiting = waitingPoolsOf(cluster);
   if (isTold) {
     return operation === undefined ? null : (
@@ -37,7 +38,7 @@ export function Now({ team, cluster }: NowProps) {
     return (
       <Box>
         A draft, which costs nothing. It starts with its first managed pool.{' '}
-        <Button onClick={() => setAdding(true)}>Add the first pool</Button>
+        {can('putCluster') && <Button onClick={() => setAdding(true)}>Add the first pool</Button>}
         {isAdding && <PoolDialog team={team} cluster={cluster} pool={null} onClose={() => setAdding(false)} />}
       </Box>
     );
@@ -72,7 +73,7 @@ interface WaitingProps extends NowProps {
 
 /** A pool that waits for machines of the team. */
 function Waiting({ team, cluster, pool, missing }: WaitingProps) {
-  const { isAdmin } = useTeam();
+  const { can } = useTeam();
   const [joining, setJoining] = useState<AdoptedServer | null>(null);
   const ref = cluster.spec.connectionRef;
   const servers = useQuery(serversQuery(team, ref)).data ?? [];
@@ -85,20 +86,20 @@ function Waiting({ team, cluster, pool, missing }: WaitingProps) {
   return (
     <div>
       <span className="mono">{pool}</span> waits for {names === '' ? plural(missing, 'machine') : `machine ${names}`}.{' '}
-      {claimed.length === 0 ? (
-        <Link to="/teams/$team/connections/$ref" params={{ team, ref }}>
-          Adopt a server
-        </Link>
-      ) : (
-        isAdmin &&
-        claimed
-          .filter(({ spec }) => joinsByCommand(spec.serverKind))
-          .map((server) => (
-            <Button key={server.metadata.id} onClick={() => setJoining(server)}>
-              Get the join command of {server.metadata.name}
-            </Button>
-          ))
-      )}
+      {claimed.length === 0
+        ? can('adoptServer') && (
+            <Link to="/teams/$team/connections/$ref" params={{ team, ref }}>
+              Adopt a server
+            </Link>
+          )
+        : can('issueJoinCommand') &&
+          claimed
+            .filter(({ spec }) => joinsByCommand(spec.serverKind))
+            .map((server) => (
+              <Button key={server.metadata.id} onClick={() => setJoining(server)}>
+                Get the join command of {server.metadata.name}
+              </Button>
+            ))}
       {joining !== null && (
         <JoinCommandDialog team={team} connectionRef={ref} server={joining} onClose={() => setJoining(null)} />
       )}

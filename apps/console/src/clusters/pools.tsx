@@ -6,6 +6,7 @@ import { type KeyboardEvent, useState } from 'react';
 import { catalogueQuery } from '../api/queries.js';
 import { sourceNames } from '../api/words.js';
 import { typeText } from '../cluster-form/spec-choices.js';
+import { useTeam } from '../shell/use-team.js';
 import { moneyRange } from '../ui/money.js';
 import { Section } from '../ui/page.js';
 import { Empty } from '../ui/states.js';
@@ -25,13 +26,18 @@ interface PoolsProps {
 
 /** The node pools, changed in their place. Each change is planned before it is made. */
 export function Pools({ team, cluster }: PoolsProps) {
+  const { can } = useTeam();
+  const isChangeable = can('putCluster');
   const { spec, status } = cluster;
   const [changing, setChanging] = useState<{ readonly pool: string | null } | null>(null);
   const [removing, setRemoving] = useState<string | null>(null);
   const catalogue = useQuery(catalogueQuery(team, spec.connectionRef)).data;
   const waiting = waitingPoolsOf(cluster);
   return (
-    <Section title="Node pools" actions={<Button onClick={() => setChanging({ pool: null })}>Add pool</Button>}>
+    <Section
+      title="Node pools"
+      actions={isChangeable && <Button onClick={() => setChanging({ pool: null })}>Add pool</Button>}
+    >
       {spec.nodePools.length === 0 ? (
         <Empty>No pools.</Empty>
       ) : (
@@ -61,7 +67,8 @@ export function Pools({ team, cluster }: PoolsProps) {
             {
               id: 'scale',
               label: 'Nodes, from – to',
-              cell: (pool) => <Scale team={team} cluster={cluster} pool={pool} />,
+              cell: (pool) =>
+                isChangeable ? <Scale team={team} cluster={cluster} pool={pool} /> : `${pool.minimum}–${pool.maximum}`,
             },
             {
               id: 'cost',
@@ -76,19 +83,20 @@ export function Pools({ team, cluster }: PoolsProps) {
             {
               id: 'actions',
               label: 'Actions',
-              cell: ({ name }) => (
-                <Menu position="bottom-end">
-                  <Menu.Target>
-                    <ActionIcon variant="default" aria-label={`Actions of ${name}`}>
-                      <Ellipsis size={14} aria-hidden />
-                    </ActionIcon>
-                  </Menu.Target>
-                  <Menu.Dropdown>
-                    <Menu.Item onClick={() => setChanging({ pool: name })}>Change…</Menu.Item>
-                    <Menu.Item onClick={() => setRemoving(name)}>Remove…</Menu.Item>
-                  </Menu.Dropdown>
-                </Menu>
-              ),
+              cell: ({ name }) =>
+                isChangeable && (
+                  <Menu position="bottom-end">
+                    <Menu.Target>
+                      <ActionIcon variant="default" aria-label={`Actions of ${name}`}>
+                        <Ellipsis size={14} aria-hidden />
+                      </ActionIcon>
+                    </Menu.Target>
+                    <Menu.Dropdown>
+                      <Menu.Item onClick={() => setChanging({ pool: name })}>Change…</Menu.Item>
+                      <Menu.Item onClick={() => setRemoving(name)}>Remove…</Menu.Item>
+                    </Menu.Dropdown>
+                  </Menu>
+                ),
             },
           ]}
         />

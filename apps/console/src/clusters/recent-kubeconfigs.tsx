@@ -7,7 +7,7 @@ import { Empty, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
 import { Expiry, Time } from '../ui/time.js';
 
-type Issue = ClusterAnswerBody<'kubeconfigIssueList'>['items'][number];
+export type Issue = ClusterAnswerBody<'kubeconfigIssueList'>['items'][number];
 
 export const issuedQuery = (team: string, name: string) =>
   queryOptions({
@@ -16,6 +16,11 @@ export const issuedQuery = (team: string, name: string) =>
     // No event announces a new issue.
     staleTime: 10_000,
   });
+
+export const issuedTo = ({ issuedTo: person, serviceAccount }: Issue): string =>
+  person?.displayName ?? (serviceAccount === null ? 'a former user' : `service account ${serviceAccount}`);
+
+export const scopeWord = ({ scope }: Issue): string => (scope === 'cluster-admin' ? 'full' : 'read only');
 
 /** Who was issued a kubeconfig, and whether it is still valid. */
 export function RecentKubeconfigs({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
@@ -34,16 +39,15 @@ function Issued({ issues }: { readonly issues: readonly Issue[] }) {
     <Table
       caption="Kubeconfigs, newest first"
       rows={issues}
-      rowKey={({ createdAt, issuedTo, serviceAccount }) => `${createdAt} ${issuedTo?.id ?? serviceAccount}`}
+      rowKey={(issue) => `${issue.createdAt} ${issue.issuedTo?.id ?? issue.serviceAccount}`}
       columns={[
         {
           id: 'to',
           label: 'Issued to',
           isLong: true,
-          cell: ({ issuedTo, serviceAccount }) =>
-            issuedTo?.displayName ?? (serviceAccount === null ? 'a former user' : `service account ${serviceAccount}`),
+          cell: issuedTo,
         },
-        { id: 'scope', label: 'Access', cell: ({ scope }) => (scope === 'cluster-admin' ? 'full' : 'read only') },
+        { id: 'scope', label: 'Access', cell: scopeWord },
         { id: 'at', label: 'When', cell: ({ createdAt }) => <Time at={createdAt} /> },
         { id: 'until', label: 'Valid until', cell: (issue) => <ValidUntil issue={issue} /> },
       ]}

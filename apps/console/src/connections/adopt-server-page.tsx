@@ -14,7 +14,6 @@ import { useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { useTeam } from '../shell/use-team.js';
-import { AdminsOnly } from '../ui/admins-only.js';
 import { Columns } from '../ui/columns.js';
 import { Facts } from '../ui/facts.js';
 import { Page } from '../ui/page.js';
@@ -26,17 +25,10 @@ import { ConfirmAdoption } from './confirm-adoption.js';
 
 export function AdoptServerPage() {
   const { ref } = useParams({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
-  const { slug: team, isAdmin } = useTeam();
+  const { slug: team } = useTeam();
   return (
-    <Page
-      title="Adopt server"
-      crumbs={[
-        { label: team, to: `/teams/${team}` },
-        { label: 'Connections', to: `/teams/${team}/connections` },
-        { label: ref, to: `/teams/${team}/connections/${ref}` },
-      ]}
-    >
-      {isAdmin ? <Adoption team={team} connectionRef={ref} /> : <AdminsOnly team={team} what="adopt servers" />}
+    <Page>
+      <Adoption team={team} connectionRef={ref} />
     </Page>
   );
 }

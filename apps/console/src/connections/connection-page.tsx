@@ -22,7 +22,7 @@ import { Verification } from './verification.js';
 /** One connection: what the provider says about it, what uses it, and its servers. */
 export function ConnectionPage() {
   const { ref } = useParams({ from: '/signed-in/teams/$team/connections/$ref' });
-  const { slug: team, isAdmin } = useTeam();
+  const { slug: team, can } = useTeam();
   const connection = useQuery(connectionQuery(team, ref));
   const [isChanging, setChanging] = useState(false);
   useFocusKept('[data-shortcut="e"]', isChanging);
@@ -31,12 +31,8 @@ export function ConnectionPage() {
     <Page
       title={connection.data?.metadata.name ?? ref}
       aside={status && <ConnectionStatus phase={status.phase} />}
-      crumbs={[
-        { label: team, to: `/teams/${team}` },
-        { label: 'Connections', to: `/teams/${team}/connections` },
-      ]}
       actions={
-        isAdmin &&
+        can('putConnection') &&
         connection.data &&
         !isChanging && (
           <Button data-shortcut="e" onClick={() => setChanging(true)}>
@@ -51,7 +47,7 @@ export function ConnectionPage() {
             {known.status.message !== '' && (
               <Empty
                 action={
-                  isAdmin && known.status.phase === 'Rejected' && !isChanging ? (
+                  can('putConnection') && known.status.phase === 'Rejected' && !isChanging ? (
                     <Button variant="filled" onClick={() => setChanging(true)}>
                       Replace token
                     </Button>
@@ -63,10 +59,10 @@ export function ConnectionPage() {
             )}
             {isChanging && <ChangeConnection team={team} connection={known} onDone={() => setChanging(false)} />}
             <ConnectionFacts connection={known} />
-            <Verification team={team} connection={known} isAdmin={isAdmin} />
+            <Verification team={team} connection={known} />
             <UsedBy team={team} connection={known} />
-            <Servers team={team} connection={known} isAdmin={isAdmin} />
-            {isAdmin && <DeleteConnection team={team} connection={known} />}
+            <Servers team={team} connection={known} />
+            {can('deleteConnection') && <DeleteConnection team={team} connection={known} />}
           </>
         )}
       </Loaded>
@@ -130,14 +126,15 @@ function UsedBy({ team, connection: { metadata, status } }: PartProps) {
   );
 }
 
-function Servers({ team, connection, isAdmin }: PartProps & { readonly isAdmin: boolean }) {
+function Servers({ team, connection }: PartProps) {
+  const { can } = useTeam();
   const { ref } = connection.metadata;
   const servers = useQuery(serversQuery(team, ref));
   return (
     <Section
       title="Adopted servers"
       actions={
-        isAdmin && (
+        can('adoptServer') && (
           <LinkButton to={`/teams/${team}/connections/${ref}/servers/+`} variant="default" shortcut="n">
             Adopt server
           </LinkButton>
@@ -149,7 +146,7 @@ function Servers({ team, connection, isAdmin }: PartProps & { readonly isAdmin: 
           all.length === 0 ? (
             <p className="muted">No server is adopted. Node pools can use servers that the team already pays for.</p>
           ) : (
-            <ServerTable team={team} connection={connection} servers={all} isAdmin={isAdmin} />
+            <ServerTable team={team} connection={connection} servers={all} />
           )
         }
       </Loaded>

@@ -14,15 +14,14 @@ import { clustersUsing } from './connection-rules.js';
 
 /** The cloud projects that the team has connected. */
 export function ConnectionsPage() {
-  const { slug: team, isAdmin } = useTeam();
+  const { slug: team, can } = useTeam();
   const connections = useQuery(connectionsQuery(team));
   const clusters = useQuery(clustersQuery(team));
   const columns = useMemo(() => columnsOf(team, clusters.data), [team, clusters.data]);
   return (
     <Page
-      title="Connections"
       actions={
-        isAdmin && (
+        can('createConnection') && (
           <LinkButton to={`/teams/${team}/connections/+`} shortcut="n">
             Connect project
           </LinkButton>
@@ -31,7 +30,7 @@ export function ConnectionsPage() {
     >
       <p className="muted">
         Clusters run in cloud projects of the team, which it makes available with an API token.
-        {!isAdmin && ' Only administrators connect projects and change connections.'}
+        {!can('createConnection') && ' Only administrators connect projects and change connections.'}
       </p>
       <Loaded query={connections} what="connections">
         {(all) =>

@@ -7,7 +7,6 @@ import { useRef, useState } from 'react';
 import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
-import { AdminsOnly } from '../ui/admins-only.js';
 import { Page } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
@@ -16,16 +15,10 @@ import { TokenField } from './token-field.js';
 
 /** Connects a cloud project with its token. */
 export function CreateConnectionPage() {
-  const { slug: team, isAdmin } = useTeam();
+  const { slug: team } = useTeam();
   return (
-    <Page
-      title="Connect project"
-      crumbs={[
-        { label: team, to: `/teams/${team}` },
-        { label: 'Connections', to: `/teams/${team}/connections` },
-      ]}
-    >
-      {isAdmin ? <ConnectForm team={team} /> : <AdminsOnly team={team} what="connect cloud projects" />}
+    <Page>
+      <ConnectForm team={team} />
     </Page>
   );
 }

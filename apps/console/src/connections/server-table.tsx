@@ -5,6 +5,7 @@ import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
+import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
@@ -18,10 +19,10 @@ interface ServerTableProps {
   readonly team: string;
   readonly connection: Connection;
   readonly servers: readonly AdoptedServer[];
-  readonly isAdmin: boolean;
 }
 
-export function ServerTable({ team, connection, servers, isAdmin }: ServerTableProps) {
+export function ServerTable({ team, connection, servers }: ServerTableProps) {
+  const { can } = useTeam();
   const cache = useQueryClient();
   const [leaving, setLeaving] = useState<AdoptedServer | null>(null);
   const [joining, setJoining] = useState<AdoptedServer | null>(null);
@@ -40,7 +41,7 @@ export function ServerTable({ team, connection, servers, isAdmin }: ServerTableP
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'servers', ref] });
     },
   });
-  const columns = useMemo(() => columnsOf({ team, isAdmin, onLeave: setLeaving, onJoin: setJoining }), [team, isAdmin]);
+  const columns = useMemo(() => columnsOf({ team, can, onLeave: setLeaving, onJoin: setJoining }), [team, can]);
   const name = leaving?.metadata.name ?? '';
   return (
     <>
@@ -79,12 +80,12 @@ export function ServerTable({ team, connection, servers, isAdmin }: ServerTableP
 
 interface ColumnOptions {
   readonly team: string;
-  readonly isAdmin: boolean;
+  readonly can: TeamContext['can'];
   readonly onLeave: (server: AdoptedServer) => void;
   readonly onJoin: (server: AdoptedServer) => void;
 }
 
-function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly Column<AdoptedServer>[] {
+function columnsOf({ team, can, onLeave, onJoin }: ColumnOptions): readonly Column<AdoptedServer>[] {
   return [
     {
       id: 'name',
@@ -134,7 +135,7 @@ function columnsOf({ team, isAdmin, onLeave, onJoin }: ColumnOptions): readonly 
           </Link>
         ),
     },
-    ...(isAdmin
+    ...(can('deregisterServer')
       ? [
           {
             id: 'actions',

@@ -4,6 +4,7 @@ import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { corral } from '../api/corral.js';
 import { operationsQuery, teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { OperationStatus } from '../ui/status.js';
@@ -13,12 +14,12 @@ import { isOpen, lastVerification, storyOf } from './connection-rules.js';
 interface VerificationProps {
   readonly team: string;
   readonly connection: Connection;
-  readonly isAdmin: boolean;
 }
 
 /** Asks the provider about the token now, and follows its answer. */
-export function Verification({ team, connection: { metadata }, isAdmin }: VerificationProps) {
+export function Verification({ team, connection: { metadata } }: VerificationProps) {
   const cache = useQueryClient();
+  const { can } = useTeam();
   const { ref, id } = metadata;
   const operations = useQuery(operationsQuery(team, id));
   const last = operations.data && lastVerification(operations.data, metadata);
@@ -27,12 +28,12 @@ export function Verification({ team, connection: { metadata }, isAdmin }: Verifi
     onSettled: () => cache.invalidateQueries({ queryKey: [...teamKey(team), 'operations', id] }),
   });
   const isRunning = verify.isPending || (last !== undefined && isOpen(last));
-  if (!isAdmin && last === undefined) return null;
+  if (!can('verifyConnection') && last === undefined) return null;
   return (
     <Section
       title="Verification"
       actions={
-        isAdmin && (
+        can('verifyConnection') && (
           <Button onClick={() => verify.mutate()} loading={isRunning}>
             Verify now
           </Button>

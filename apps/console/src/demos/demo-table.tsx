@@ -4,6 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useMemo, useState } from 'react';
 import { dnsOf } from '../api/dns-client.js';
 import { teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
@@ -19,6 +20,7 @@ interface DemoTableProps {
 
 export function DemoTable({ team, demos }: DemoTableProps) {
   const cache = useQueryClient();
+  const { can } = useTeam();
   const [ending, setEnding] = useState<DemoBody | null>(null);
   const reload = () => cache.invalidateQueries({ queryKey: [...teamKey(team), 'demos'] });
   const extend = useMutation({
@@ -39,8 +41,11 @@ export function DemoTable({ team, demos }: DemoTableProps) {
   });
   const { mutate: setLifetime } = extend;
   const columns = useMemo(
-    () => columnsOf({ onExtend: (label, seconds) => setLifetime({ label, seconds }), onEnd: setEnding }),
-    [setLifetime],
+    () =>
+      columnsOf({ onExtend: (label, seconds) => setLifetime({ label, seconds }), onEnd: setEnding }).filter(
+        ({ id }) => id !== 'actions' || can('deleteDemo'),
+      ),
+    [setLifetime, can],
   );
   return (
     <>

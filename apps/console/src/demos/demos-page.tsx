@@ -14,7 +14,7 @@ import { DemoTable } from './demo-table.js';
 
 /** Short-lived names with a token each, for workshops and previews. */
 export function DemosPage() {
-  const { slug: team } = useTeam();
+  const { slug: team, can } = useTeam();
   const demos = useQuery(demosQuery(team));
   const place = useQuery(dnsZoneQuery(team));
   const [created, setCreated] = useState<NewDemo | null>(null);
@@ -22,7 +22,7 @@ export function DemosPage() {
   useFocusKept('[data-shortcut="n"]', `${isCreating} ${created?.demo.label} ${demos.data?.length}`);
   if (isCorralError(demos.error) && demos.error.status === 404 && demos.data === undefined) {
     return (
-      <Page title="Demos">
+      <Page>
         <Empty>This installation has no demos. Its operators can switch them on.</Empty>
       </Page>
     );
@@ -39,8 +39,8 @@ export function DemosPage() {
   );
   return (
     <Page
-      title="Demos"
       actions={
+        can('createDemo') &&
         created === null &&
         !isCreating && (
           <Button variant="filled" data-shortcut="n" onClick={() => setCreating(true)}>

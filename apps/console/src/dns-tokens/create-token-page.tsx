@@ -27,7 +27,7 @@ export function CreateTokenPage() {
   const place = useQuery(dnsZoneQuery(team));
   if (place.data !== undefined) return <CreateToken team={team} place={place.data} />;
   return (
-    <Page title="Create DNS token">
+    <Page>
       {isCorralError(place.error) && place.error.status === 404 ? (
         <Empty>This installation does not say where its DNS API is. Its operators have to set DNS_API_URL.</Empty>
       ) : (
@@ -77,13 +77,7 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
   const coverage = coverageOf(draft, { team, zone: place.zone });
   const tokens = usage.data?.tokens;
   return (
-    <Page
-      title="Create DNS token"
-      crumbs={[
-        { label: team, to: `/teams/${team}` },
-        { label: 'DNS tokens', to: `/teams/${team}/dns/tokens` },
-      ]}
-    >
+    <Page>
       <p className="muted">
         A token lets a tool write records of {team}. Give it only what it needs; for your own work here you need none.
       </p>

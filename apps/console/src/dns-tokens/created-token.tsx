@@ -23,13 +23,9 @@ export function CreatedToken({ team, place, created }: CreatedTokenProps) {
   const { id, name, token, expiresAt, withinName, withinTypes } = created;
   const coverage = { ownerLabel: team, withinName, withinTypes };
   const openToken = () => void navigate({ to: '/teams/$team/dns/tokens/$id', params: { team, id } });
-  const crumbs = [
-    { label: team, to: `/teams/${team}` },
-    { label: 'DNS tokens', to: `/teams/${team}/dns/tokens` },
-  ];
   if (token === null) {
     return (
-      <Page title={`Token ${name}`} crumbs={crumbs}>
+      <Page title={`Token ${name}`}>
         <Empty action={<Button onClick={openToken}>Open the token</Button>}>
           The token was created, but its answer was lost on the way. This token cannot be shown again. Revoke it and
           create another.
@@ -38,7 +34,7 @@ export function CreatedToken({ team, place, created }: CreatedTokenProps) {
     );
   }
   return (
-    <Page title={`Token ${name} created`} crumbs={crumbs}>
+    <Page title={`Token ${name} created`}>
       <p>
         Covers {coverageText(coverage)}. Ends: <Expiry at={expiresAt} />.
       </p>

@@ -5,6 +5,7 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
 import { dnsTokensQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Copyable } from '../ui/copy.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
@@ -22,18 +23,16 @@ export function TokenPage() {
   const { team, id } = useParams({ from: '/signed-in/teams/$team/dns/tokens/$id' });
   const tokens = useQuery(dnsTokensQuery(team));
   const token = tokens.data?.find((each) => each.id === id);
+  const { can } = useTeam();
   const [isRevoking, setRevoking] = useState(false);
   useFocusKept('h1', token?.state);
   return (
     <Page
-      title={token?.name ?? 'DNS token'}
+      title={token?.name}
       aside={token && <TokenStatus token={token} />}
-      crumbs={[
-        { label: team, to: `/teams/${team}` },
-        { label: 'DNS tokens', to: `/teams/${team}/dns/tokens` },
-      ]}
       actions={
-        token?.state === 'active' && (
+        token?.state === 'active' &&
+        can('revokeDnsToken') && (
           <Button color="bad" onClick={() => setRevoking(true)}>
             Revoke token
           </Button>

@@ -16,7 +16,7 @@ import { TokenStatus } from './token-status.js';
 const states = ['active', 'expired', 'revoked', 'all'] as const satisfies readonly (DnsTokenState | 'all')[];
 
 export function TokensPage() {
-  const { slug: team, isAdmin } = useTeam();
+  const { slug: team, role, can } = useTeam();
   const { state = 'active', filter = '' } = useSearch({ from: '/signed-in/teams/$team/dns/tokens' });
   const navigate = useNavigate({ from: '/teams/$team/dns/tokens' });
   const search = (next: { state: string; filter: string }) =>
@@ -28,11 +28,12 @@ export function TokensPage() {
   const usage = useQuery(dnsUsageQuery(team));
   return (
     <Page
-      title="DNS tokens"
       actions={
-        <LinkButton to={`/teams/${team}/dns/tokens/+`} shortcut="n">
-          Create token
-        </LinkButton>
+        can('createDnsToken') && (
+          <LinkButton to={`/teams/${team}/dns/tokens/+`} shortcut="n">
+            Create token
+          </LinkButton>
+        )
       }
     >
       <p className="muted">
@@ -45,7 +46,9 @@ export function TokensPage() {
           if (all.length === 0) {
             return (
               <Empty>
-                {isAdmin ? 'No tokens.' : 'You have no tokens. Members see only their own.'} Tools need one.
+                {role === 'admin' && 'No tokens. Tools need one.'}
+                {role === 'member' && 'You have no tokens. Members see only their own. Tools need one.'}
+                {role === 'viewer' && 'Viewers have no tokens. Members see their own, administrators all of the team.'}
               </Empty>
             );
           }

@@ -1,5 +1,6 @@
 import type { CatalogueBody, Cluster, Connection, DnsTokenBody, DnsUsageBody } from '@corral/contracts';
 import { waitingPoolsOf } from '../clusters/summary.js';
+import type { TeamOperation } from '../shell/use-team.js';
 import { plural } from '../ui/plural.js';
 import type { Tone } from '../ui/status.js';
 
@@ -13,6 +14,8 @@ export interface Attention {
   readonly detail: string;
   /** What the link does: verb and object. */
   readonly action: string;
+  /** What the action needs; without it the link only shows the thing. */
+  readonly operation?: TeamOperation;
   /** Path below that of the team. */
   readonly to: string;
 }
@@ -55,6 +58,7 @@ function failureOf({ metadata: { name }, status }: Cluster): Attention[] {
       subject: name,
       detail: failed?.message ?? broken?.message ?? '',
       action: failed?.retryable === true ? 'Fix and retry' : 'Show cluster',
+      operation: 'retryCluster',
       to: `/clusters/${name}`,
     },
   ];
@@ -85,6 +89,7 @@ function rejectionOf({ metadata: { ref, name }, status }: Connection, clusters: 
       subject: name,
       detail: `${status.message}${wait}`,
       action: 'Replace token',
+      operation: 'putConnection',
       to: `/connections/${ref}`,
     },
   ];
@@ -102,6 +107,7 @@ function endingVersionOf({ metadata: { name }, status: { kubernetes } }: Cluster
       subject: name,
       detail: `Kubernetes ${kubernetes.version} is supported until ${until.slice(0, 10)}.`,
       action: 'Upgrade',
+      operation: 'putCluster',
       to: `/clusters/${name}`,
     },
   ];

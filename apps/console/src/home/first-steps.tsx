@@ -41,7 +41,7 @@ export function FirstSteps({ team, hasConnection }: { readonly team: string; rea
           . You see what it does and costs before it begins.
         </li>
         <li>
-          <Link to="/teams/$team/people" params={{ team }}>
+          <Link to="/teams/$team/access" params={{ team }}>
             Invite your team
           </Link>
           .

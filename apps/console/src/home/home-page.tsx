@@ -51,8 +51,10 @@ export function HomePage() {
   );
   const isEmpty = clusters.data?.length === 0 && usage.data?.records.used === 0;
   return (
-    <Page title="Home">
-      {isEmpty && <FirstSteps team={slug} hasConnection={(connections.data?.length ?? 0) > 0} />}
+    <Page>
+      {isEmpty && team.can('createRrset') && (
+        <FirstSteps team={slug} hasConnection={(connections.data?.length ?? 0) > 0} />
+      )}
       <Section title={attention.length === 0 ? 'Needs attention' : `Needs attention (${attention.length})`}>
         {attention.length > 0 && <AttentionList team={slug} attention={attention} />}
         <AllLoaded
@@ -130,18 +132,22 @@ function AllLoaded({ queries, children }: AllLoadedProps) {
 }
 
 function AttentionList({ team, attention }: { readonly team: string; readonly attention: readonly Attention[] }) {
+  const { can } = useTeam();
   return (
     <ul className={styles.list}>
-      {attention.map(({ id, tone, kind, subject, detail, action, to }) => (
-        <li key={id} className={styles.item}>
-          <Status tone={tone}>{kind}</Status>
-          <span className="mono">{subject}</span>
-          <span>{detail}</span>
-          <Link to={teamPath(team, to)} aria-label={`${action}: ${subject}`}>
-            {action}
-          </Link>
-        </li>
-      ))}
+      {attention.map(({ id, tone, kind, subject, detail, action, operation, to }) => {
+        const verb = operation === undefined || can(operation) ? action : 'Show';
+        return (
+          <li key={id} className={styles.item}>
+            <Status tone={tone}>{kind}</Status>
+            <span className="mono">{subject}</span>
+            <span>{detail}</span>
+            <Link to={teamPath(team, to)} aria-label={`${verb}: ${subject}`}>
+              {verb}
+            </Link>
+          </li>
+        );
+      })}
     </ul>
   );
 }
@@ -200,8 +206,8 @@ interface Change {
 
 /** The audit log for administrators; other members see who began which operation. */
 function Changes({ team, operations }: { readonly team: TeamContext; readonly operations: readonly Operation[] }) {
-  const audit = useQuery({ ...auditQuery(team.slug, { limit: CHANGES_SHOWN }), enabled: team.isAdmin });
-  if (!team.isAdmin) {
+  const audit = useQuery({ ...auditQuery(team.slug, { limit: CHANGES_SHOWN }), enabled: team.can('listAudit') });
+  if (!team.can('listAudit')) {
     const changes = operations.slice(0, CHANGES_SHOWN).map(({ id, createdAt, createdBy, kind, target }) => ({
       id,
       createdAt,

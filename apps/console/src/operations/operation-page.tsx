@@ -3,7 +3,6 @@ import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from '@tanstack/react-router';
 import { clusterQuery, operationQuery } from '../api/queries.js';
 import { doing } from '../api/words.js';
-import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { Copyable } from '../ui/copy.js';
 import { Page, Section } from '../ui/page.js';
@@ -16,9 +15,9 @@ export function OperationPage() {
   const { id } = useParams({ from: '/signed-in/teams/$team/operations/$id' });
   const operation = useQuery(operationQuery(slug, id));
   const title =
-    operation.data === undefined ? 'Operation' : `${doing[operation.data.kind]} ${operation.data.target.name}`;
+    operation.data === undefined ? undefined : `${doing[operation.data.kind]} ${operation.data.target.name}`;
   return (
-    <Page title={title} crumbs={[{ label: 'Clusters', to: teamPath(slug, '/clusters') }]}>
+    <Page title={title}>
       <Loaded query={operation} what="the operation">
         {(found) => <OperationOfTarget team={slug} operation={found} />}
       </Loaded>

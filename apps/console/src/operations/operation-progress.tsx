@@ -8,6 +8,7 @@ import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { conditionNameOf, conditionText, doing, healthOf } from '../api/words.js';
 import { isOpen } from '../connections/connection-rules.js';
+import { useTeam } from '../shell/use-team.js';
 import { Failed } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
 import { Lasting, Time } from '../ui/time.js';
@@ -59,6 +60,7 @@ function Advance({ operation: { kind, target, progress, waiting, updatedAt } }: 
 
 function OperationFailure({ team, operation, cluster }: OperationProgressProps) {
   const cache = useQueryClient();
+  const { can } = useTeam();
   const { code, message, hint, retryable } = operation.error;
   const fault = Object.entries(operationErrorCodes).find(([each]) => each === code)?.[1].fault;
   const [key] = useState(newIdempotencyKey);
@@ -75,7 +77,7 @@ function OperationFailure({ team, operation, cluster }: OperationProgressProps) 
       <p className="muted">
         {fault === 'platform' ? 'The operator of the service has to act.' : 'Your team has to act.'}
       </p>
-      {retryable === true && isNewest && cluster !== null && (
+      {retryable === true && can('retryCluster') && isNewest && cluster !== null && (
         <Button loading={retry.isPending} onClick={() => retry.mutate(cluster)}>
           Retry {operation.target.name}
         </Button>

@@ -6,6 +6,7 @@ import { useState } from 'react';
 import { corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery, sessionsQuery } from '../api/queries.js';
+import { PlainFrame } from '../shell/plain-frame.js';
 import { areShortcutsOn, setShortcutsOn } from '../shell/shortcuts.js';
 import { announce } from '../ui/announcer.js';
 import { type Density, densityOf, setDensity } from '../ui/density.js';
@@ -23,8 +24,8 @@ export function MePage() {
   const me = useQuery(meQuery());
   const sessions = useQuery(sessionsQuery());
   return (
-    <main>
-      <Page title="Sessions and preferences" aside={<Link to="/">Back to the team</Link>}>
+    <PlainFrame>
+      <Page aside={<Link to="/">Back to the team</Link>}>
         <Loaded query={me} what="your account">
           {({ email, displayName }) => (
             <p>
@@ -39,7 +40,7 @@ export function MePage() {
           </Loaded>
         </Section>
       </Page>
-    </main>
+    </PlainFrame>
   );
 }
 

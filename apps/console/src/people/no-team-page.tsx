@@ -1,24 +1,30 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
-import { meQuery } from '../api/queries.js';
+import { meQuery, receivedInvitationsQuery } from '../api/queries.js';
+import { PlainFrame } from '../shell/plain-frame.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
+import { InvitationCard } from './invitation-card.js';
 
-/** The start of a person who belongs to no team. */
+/** The start of a person who belongs to no team: the invitations to their address. */
 export function NoTeamPage() {
   const me = useQuery(meQuery());
+  const invitations = useQuery(receivedInvitationsQuery());
   return (
-    <main>
+    <PlainFrame>
       <Page title="You are not in any team">
-        <Loaded query={me} what="your teams">
-          {({ email }) => (
-            <Empty>
-              Ask an administrator of a team to invite <strong>{email}</strong>, then open the link in the mail. You can
-              see your <Link to="/me">sessions and preferences</Link> meanwhile.
-            </Empty>
-          )}
+        <Loaded query={invitations} what="your invitations">
+          {(all) => {
+            const open = all.filter(({ is_accepted: isAccepted }) => !isAccepted);
+            if (open.length > 0) return open.map((each) => <InvitationCard key={each.id} invitation={each} />);
+            return (
+              <Empty>
+                Ask an administrator of a team to invite <strong>{me.data?.email}</strong>. The invitation is then shown
+                here.
+              </Empty>
+            );
+          }}
         </Loaded>
       </Page>
-    </main>
+    </PlainFrame>
   );
 }

@@ -17,7 +17,7 @@ import { useDraft } from '../ui/use-draft.js';
 /** The team itself: name, subscription, quotas. */
 export function SettingsPage() {
   const team = useTeam();
-  return <Page title="Settings">{team.id === null ? <NoMember /> : <Settings team={team} id={team.id} />}</Page>;
+  return <Page>{team.id === null ? <NoMember /> : <Settings team={team} id={team.id} />}</Page>;
 }
 
 const NoMember = () => <Empty>Not found, or not in your teams.</Empty>;
@@ -33,7 +33,7 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
               Its name in the zone is <Copyable text={team.slug} />. It cannot change, because it is part of all record
               sets.
             </p>
-            {team.isAdmin ? (
+            {team.can('putTeam') ? (
               <NameForm team={team} body={body} />
             ) : (
               <p>

@@ -23,6 +23,8 @@ import { rangeOf, type SortColumn, sortOf, withOrWithout } from './shown-sets.js
 
 export interface RecordsGridProps {
   readonly actions: Omit<RowActions, 'onSelect' | 'onUnfold'>;
+  /** Without controls: the person may only read. */
+  readonly isReadOnly: boolean;
   readonly team: string;
   readonly zoneName: string;
   readonly rrsets: readonly Rrset[];
@@ -58,7 +60,7 @@ const columns: readonly { readonly id: SortColumn; readonly label: string }[] = 
  * editor.
  */
 export function RecordsGrid(props: RecordsGridProps) {
-  const { team, zoneName, rrsets, selected, onSelected, fresh, onSeen, editing, editor } = props;
+  const { isReadOnly, team, zoneName, rrsets, selected, onSelected, fresh, onSeen, editing, editor } = props;
   const actions = {
     onEdit: useLatest(props.actions.onEdit),
     onClone: useLatest(props.actions.onClone),
@@ -105,14 +107,14 @@ export function RecordsGrid(props: RecordsGridProps) {
     const onRow = event.target === row;
     const go = (index: number) => {
       const next = rrsets[Math.max(0, Math.min(rrsets.length - 1, index))] ?? rrset;
-      if (event.shiftKey) {
+      if (event.shiftKey && !isReadOnly) {
         anchor.current ??= rrset.id;
         const before = withOrWithout(selected, rangeOf(ids, anchor.current, rrset.id), false);
         onSelected(withOrWithout(before, rangeOf(ids, anchor.current, next.id), true));
       }
       focusOn(keyOf(next));
     };
-    if ((event.ctrlKey || event.metaKey) && event.key === 'a') {
+    if (!isReadOnly && (event.ctrlKey || event.metaKey) && event.key === 'a') {
       event.preventDefault();
       return onSelected(withOrWithout(selected, ids, true));
     }
@@ -125,14 +127,15 @@ export function RecordsGrid(props: RecordsGridProps) {
       End: () => go(rrsets.length - 1),
       ArrowRight: () => focusInRow(row, 1),
       ArrowLeft: () => focusInRow(row, -1),
-      F2: () => actions.onEdit(rrset),
-      ...(onRow
-        ? {
+      ...(onRow ? {} : { Escape: () => row.focus() }),
+      ...(isReadOnly ? {} : { F2: () => actions.onEdit(rrset) }),
+      ...(isReadOnly || !onRow
+        ? {}
+        : {
             Enter: () => actions.onEdit(rrset),
             ' ': () => onSelect(rrset, !selected.has(rrset.id), event.shiftKey),
             Delete: () => actions.onRemove(rrset),
-          }
-        : { Escape: () => row.focus() }),
+          }),
     };
     const handle = handlers[event.key];
     if (handle === undefined) return;
@@ -155,6 +158,7 @@ export function RecordsGrid(props: RecordsGridProps) {
       onKeyDown={keys}
     >
       <Head
+        isReadOnly={isReadOnly}
         isAll={countOfSelected === rrsets.length}
         isSome={countOfSelected > 0}
         onAll={(isAll) => onSelected(withOrWithout(selected, ids, isAll))}
@@ -174,7 +178,7 @@ export function RecordsGrid(props: RecordsGridProps) {
           return (
             <Row
               key={rrset.id}
-              {...{ team, zoneName, rrset, index, top, onSelect, onUnfold, onSeen, ...actions }}
+              {...{ isReadOnly, team, zoneName, rrset, index, top, onSelect, onUnfold, onSeen, ...actions }}
               measure={rows.measure}
               isStop={index === stop}
               isSelected={selected.has(rrset.id)}
@@ -220,12 +224,13 @@ function useRows(
 }
 
 interface HeadProps {
+  readonly isReadOnly: boolean;
   readonly isAll: boolean;
   readonly isSome: boolean;
   readonly onAll: (isAll: boolean) => void;
 }
 
-function Head({ isAll, isSome, onAll }: HeadProps) {
+function Head({ isReadOnly, isAll, isSome, onAll }: HeadProps) {
   const [search, searchFor] = useListSearch();
   const { column, isDescending } = sortOf(search);
   const Arrow = isDescending ? ArrowDown : ArrowUp;
@@ -233,12 +238,16 @@ function Head({ isAll, isSome, onAll }: HeadProps) {
     <thead>
       <tr aria-rowindex={1}>
         <th scope="col">
-          <Checkbox
-            aria-label="Select all"
-            checked={isAll}
-            indeterminate={isSome && !isAll}
-            onChange={(event) => onAll(event.currentTarget.checked)}
-          />
+          {isReadOnly ? (
+            <span className="visually-hidden">Selected</span>
+          ) : (
+            <Checkbox
+              aria-label="Select all"
+              checked={isAll}
+              indeterminate={isSome && !isAll}
+              onChange={(event) => onAll(event.currentTarget.checked)}
+            />
+          )}
         </th>
         {columns.map(({ id, label }) => (
           <th key={id} scope="col" aria-sort={column === id ? (isDescending ? 'descending' : 'ascending') : undefined}>

@@ -28,7 +28,7 @@ import { type RecordChanges, useRecordChanges } from './use-record-changes.js';
 
 /** The record sets of the team, in a grid that is edited in place. */
 export function RecordsPage() {
-  const { slug } = useTeam();
+  const { slug, can } = useTeam();
   const [search] = useListSearch();
   const navigate = useNavigate();
   const address = useParams({ strict: false });
@@ -67,20 +67,21 @@ export function RecordsPage() {
   const editor = context && <Editor {...{ changes, context, onLines }} rrsets={rrsets.data ?? []} />;
   return (
     <Page
-      title="Record sets"
       aside={<Filters rrsets={rrsets.data ?? []} />}
       actions={
         <>
           <LinkButton to={`/teams/${slug}/dns/zone-file`} variant="default">
             Zone file
           </LinkButton>
-          <Button
-            variant="filled"
-            data-shortcut="n"
-            onClick={() => setEditing({ key: null, draft: emptyDraft, seen: null })}
-          >
-            Add record set
-          </Button>
+          {can('createRrset') && (
+            <Button
+              variant="filled"
+              data-shortcut="n"
+              onClick={() => setEditing({ key: null, draft: emptyDraft, seen: null })}
+            >
+              Add record set
+            </Button>
+          )}
         </>
       }
     >
@@ -96,12 +97,13 @@ export function RecordsPage() {
                       {shown.length === 0 ? (
                         <Empty>
                           {all.length === 0
-                            ? `No record sets yet. Names end in ${slug}. Add one here, or let tools create them with a DNS token.`
+                            ? `No record sets yet. Names end in ${slug}. Members add them here, tools with a DNS token.`
                             : `No record set matches${search.filter ? ` “${search.filter}”` : ' the filter'}.`}
                         </Empty>
                       ) : (
                         <RecordsGrid
                           {...{ selected, staged, fresh, onSeen, editor }}
+                          isReadOnly={!can('createRrset')}
                           team={slug}
                           zoneName={name}
                           rrsets={shown}

@@ -27,6 +27,8 @@ export interface RowProps extends RowActions {
   readonly top: number;
   readonly measure: (row: HTMLElement | null) => void;
   readonly isStop: boolean;
+  /** Without controls: the person may only read. */
+  readonly isReadOnly: boolean;
   readonly isSelected: boolean;
   readonly isUnfolded: boolean;
   /** Whether somebody else has just changed the set. */
@@ -38,7 +40,8 @@ export interface RowProps extends RowActions {
 
 /** A record set in one line; more values than one unfold. */
 export const Row = memo(function Row(props: RowProps) {
-  const { team, zoneName, rrset, index, top, measure, isStop, isSelected, isFresh, onSeen, tone, word } = props;
+  const { team, zoneName, rrset, index, top, measure, isStop, isReadOnly, isSelected, isFresh, onSeen, tone, word } =
+    props;
   const { name, type, ttl, labels } = rrset;
   const key = keyOf(rrset);
   const button = (label: string, icon: ReactNode, onClick: () => void) => (
@@ -59,14 +62,16 @@ export const Row = memo(function Row(props: RowProps) {
       aria-selected={isSelected}
     >
       <td>
-        <Checkbox
-          aria-label={`Select ${key}`}
-          tabIndex={-1}
-          checked={isSelected}
-          onChange={(event) =>
-            props.onSelect(rrset, event.currentTarget.checked, (event.nativeEvent as MouseEvent).shiftKey)
-          }
-        />
+        {!isReadOnly && (
+          <Checkbox
+            aria-label={`Select ${key}`}
+            tabIndex={-1}
+            checked={isSelected}
+            onChange={(event) =>
+              props.onSelect(rrset, event.currentTarget.checked, (event.nativeEvent as MouseEvent).shiftKey)
+            }
+          />
+        )}
       </td>
       <td title={`${name}.${zoneName}`}>
         <Link
@@ -99,9 +104,13 @@ export const Row = memo(function Row(props: RowProps) {
         {labelsText}
       </td>
       <td>
-        {button('Edit', <Pencil size={14} aria-hidden />, () => props.onEdit(rrset))}
-        {button('Clone', <CopyPlus size={14} aria-hidden />, () => props.onClone(rrset))}
-        {button('Remove', <Trash2 size={14} aria-hidden />, () => props.onRemove(rrset))}
+        {!isReadOnly && (
+          <>
+            {button('Edit', <Pencil size={14} aria-hidden />, () => props.onEdit(rrset))}
+            {button('Clone', <CopyPlus size={14} aria-hidden />, () => props.onClone(rrset))}
+            {button('Remove', <Trash2 size={14} aria-hidden />, () => props.onRemove(rrset))}
+          </>
+        )}
       </td>
     </tr>
   );

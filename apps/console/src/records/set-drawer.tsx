@@ -32,7 +32,7 @@ interface SetDrawerProps {
 
 /** One record set with its history, beside the list. */
 export function SetDrawer({ name, type, zoneName, rrset, onClose, onRestore }: SetDrawerProps) {
-  const { slug, isAdmin } = useTeam();
+  const { slug, can } = useTeam();
   const fullName = name === '@' ? zoneName : `${name}.${zoneName}`;
   return (
     <Drawer
@@ -60,7 +60,7 @@ export function SetDrawer({ name, type, zoneName, rrset, onClose, onRestore }: S
         )}
         <Snippet label="query" text={`dig +short ${fullName} ${type}`} />
         <Section title="History">
-          {isAdmin ? (
+          {can('listAudit') ? (
             <History
               {...{ team: slug, name, type, onRestore }}
               present={rrset === undefined ? null : contentOf(rrset)}

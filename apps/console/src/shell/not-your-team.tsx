@@ -2,6 +2,7 @@ import type { ClusterSchemas } from '@corral/client';
 import { Link } from '@tanstack/react-router';
 import { Page } from '../ui/page.js';
 import { Empty } from '../ui/states.js';
+import { PlainFrame } from './plain-frame.js';
 
 interface NotYourTeamProps {
   readonly team: string;
@@ -10,12 +11,12 @@ interface NotYourTeamProps {
 
 /** In place of the pages of a team that the person does not belong to, whether there is such a team or not. */
 export const NotYourTeam = ({ team, me }: NotYourTeamProps) => (
-  <main>
-    <Page title={`You are not in the team ${team}`}>
+  <PlainFrame>
+    <Page title={`You are not in the team ${team}`} hasCrumbs={false}>
       <Empty>
         <p>
-          There is no such team, or you do not belong to it. You are signed in as <strong>{me.email}</strong>. Ask an
-          administrator of the team for an invitation.
+          There is no such team, or you do not belong to it. Ask an administrator of the team to invite{' '}
+          <strong>{me.email}</strong>.
         </p>
         {me.teams.length > 0 && (
           <>
@@ -33,5 +34,5 @@ export const NotYourTeam = ({ team, me }: NotYourTeamProps) => (
         )}
       </Empty>
     </Page>
-  </main>
+  </PlainFrame>
 );

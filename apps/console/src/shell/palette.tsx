@@ -5,13 +5,21 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useState } from 'react';
 import { clustersQuery, connectionsQuery, dnsTokensQuery, meQuery, rrsetsQuery } from '../api/queries.js';
-import { pathOf, places } from './navigation.js';
+import { pathOf, placesFor } from './navigation.js';
+import { type TeamOperation, useTeam } from './use-team.js';
 
 const [store, actions] = createSpotlight();
 const SHOWN_MAX = 12;
 
+const commands: readonly { readonly label: string; readonly path: string; readonly operation: TeamOperation }[] = [
+  { label: 'Create cluster', path: '/clusters/+', operation: 'putCluster' },
+  { label: 'Create DNS token', path: '/dns/tokens/+', operation: 'createDnsToken' },
+  { label: 'Connect cloud project', path: '/connections/+', operation: 'createConnection' },
+];
+
 /** The command palette: jumps to pages, teams and things by name. Dangerous actions open their page and never run here. */
-export function Palette({ team, onClose }: { readonly team: string; readonly onClose: () => void }) {
+export function Palette({ onClose }: { readonly onClose: () => void }) {
+  const { slug: team, can } = useTeam();
   const navigate = useNavigate();
   const [query, setQuery] = useState('');
   const go = (to: string) => () => void navigate({ to });
@@ -25,20 +33,15 @@ export function Palette({ team, onClose }: { readonly team: string; readonly onC
 
   const base = `/teams/${team}`;
   const entries: SpotlightActionData[] = [
-    ...places.map((place) => ({
+    ...placesFor(can).map((place) => ({
       id: `page ${place.label}`,
       label: place.label,
       description: 'Page',
       onClick: go(pathOf(team, place)),
     })),
-    { id: 'new cluster', label: 'Create cluster', description: 'Action', onClick: go(`${base}/clusters/+`) },
-    { id: 'new token', label: 'Create DNS token', description: 'Action', onClick: go(`${base}/dns/tokens/+`) },
-    {
-      id: 'new connection',
-      label: 'Connect cloud project',
-      description: 'Action',
-      onClick: go(`${base}/connections/+`),
-    },
+    ...commands
+      .filter(({ operation }) => can(operation))
+      .map(({ label, path }) => ({ id: label, label, description: 'Action', onClick: go(`${base}${path}`) })),
     {
       id: 'preferences',
       label: 'Sessions and preferences',

@@ -1,21 +1,24 @@
 import { ActionIcon, Button, Drawer, Menu, Modal, NativeSelect, Stack } from '@mantine/core';
-import { useMutation, useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
-import { Link, Outlet, useNavigate, useRouterState } from '@tanstack/react-router';
+import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
+import { Link, Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router';
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
-import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery } from '../api/queries.js';
 import { noteSessionStart, onSessionElsewhere, tellOtherTabs, useSessionEnded } from '../api/session-end.js';
 import { settings } from '../settings.js';
+import { Page } from '../ui/page.js';
 import { clockOf } from '../ui/relative-time.js';
-import { clearDrafts } from '../ui/use-draft.js';
 import { LiveUpdatesProvider, OnceBegun, useLiveState } from './live-updates-provider.js';
 import { Navigation } from './navigation.js';
 import styles from './shell.module.css';
-import { ShortcutHelp, useShortcuts } from './shortcuts.js';
+import { useShortcuts } from './shortcuts.js';
 import { SignInForm } from './sign-in-form.js';
+import { useSignOut } from './use-sign-out.js';
+import { useTeam } from './use-team.js';
 
+const RoleNeeded = lazy(() => import('./role-needed.js').then(({ RoleNeeded }) => ({ default: RoleNeeded })));
+const ShortcutHelp = lazy(() => import('./shortcut-help.js').then(({ ShortcutHelp }) => ({ default: ShortcutHelp })));
 const Palette = lazy(() => import('./palette.js').then(({ Palette }) => ({ default: Palette })));
 
 /** The frame of all pages of a team: navigation, team switcher, live state, palette. */
@@ -31,6 +34,9 @@ export function Shell({ team }: { readonly team: string }) {
       </a>
       <div className={styles.shell}>
         <div className={styles.side}>
+          <Link to="/teams/$team" params={{ team }} className={styles.mark ?? ''} activeOptions={{ exact: true }}>
+            Corral
+          </Link>
           <TeamSwitcher team={team} />
           <Navigation team={team} />
           <Person />
@@ -53,7 +59,7 @@ export function Shell({ team }: { readonly team: string }) {
           </div>
           <main id="content" tabIndex={-1}>
             <OnceBegun>
-              <Outlet />
+              <AllowedPage />
             </OnceBegun>
           </main>
         </div>
@@ -71,12 +77,30 @@ export function Shell({ team }: { readonly team: string }) {
       </Drawer>
       {isPaletteOpen && (
         <Suspense fallback={null}>
-          <Palette team={team} onClose={() => setPaletteOpen(false)} />
+          <Palette onClose={() => setPaletteOpen(false)} />
         </Suspense>
       )}
-      <ShortcutHelp opened={isHelpOpen} onClose={() => setHelpOpen(false)} />
+      {isHelpOpen && (
+        <Suspense fallback={null}>
+          <ShortcutHelp onClose={() => setHelpOpen(false)} />
+        </Suspense>
+      )}
       <SessionEndDialog />
     </LiveUpdatesProvider>
+  );
+}
+
+/** The page of the address, or why it is not for the person. */
+function AllowedPage() {
+  const { can } = useTeam();
+  const needs = useMatches({ select: (matches) => matches.at(-1)?.staticData.needs });
+  if (needs === undefined || can(needs.operation)) return <Outlet />;
+  return (
+    <Page>
+      <Suspense fallback={null}>
+        <RoleNeeded {...needs} />
+      </Suspense>
+    </Page>
   );
 }
 
@@ -95,18 +119,8 @@ function TeamSwitcher({ team }: { readonly team: string }) {
 
 function Person() {
   const { data: me } = useSuspenseQuery(meQuery());
-  const cache = useQueryClient();
-  const navigate = useNavigate();
   const [isAboutOpen, setAboutOpen] = useState(false);
-  const signOut = useMutation({
-    mutationFn: () => corral.signOut({}),
-    onSuccess: async () => {
-      clearDrafts();
-      forgetDnsSessions();
-      await navigate({ to: '/sign-in' });
-      cache.clear();
-    },
-  });
+  const signOut = useSignOut();
   return (
     <>
       <Menu position="top-start">

@@ -8,7 +8,7 @@ export interface LinkButtonProps {
   readonly children: ReactNode;
   /** `filled` for the one main action of a page. */
   readonly variant?: 'filled' | 'default';
-  /** Key that presses it, see `shell/shortcuts.tsx`. */
+  /** Key that presses it, see `shell/shortcuts.ts`. */
   readonly shortcut?: string;
 }
 

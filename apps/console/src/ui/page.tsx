@@ -1,29 +1,47 @@
-import { Link } from '@tanstack/react-router';
+import { Link, type MakeRouteMatchUnion, useMatches } from '@tanstack/react-router';
 import { type ReactNode, useEffect, useId, useRef } from 'react';
 import styles from './page.module.css';
 
-export interface Crumb {
-  readonly label: string;
-  /** Path below `/console`. */
-  readonly to: string;
-}
-
 export interface PageProps {
-  readonly title: string;
+  /** The thing that it shows; otherwise the title of the route. */
+  readonly title?: string | undefined;
   /** Beside the title, such as a status. */
   readonly aside?: ReactNode;
-  /** Pages from the team down to the parent of this one. */
-  readonly crumbs?: readonly Crumb[];
   readonly actions?: ReactNode;
+  /** False where the team of the address is not that of the person. */
+  readonly hasCrumbs?: boolean;
   readonly children: ReactNode;
 }
 
+/** The pages from the team down to the parent of the present one, as its route states them. */
+function useCrumbs(): { readonly title: string; readonly crumbs: readonly { label: string; to: string }[] } {
+  const { staticData, params } = useMatches({ select: lastOf });
+  const { team } = params;
+  if (team === undefined) return { title: staticData.title ?? '', crumbs: [] };
+  const filled = (text: string, each: (value: string) => string = (value) => value) =>
+    text.replace(/\$(\w+)/g, (_whole, name: string) => each(params[name] ?? ''));
+  const above = (staticData.crumbs ?? []).map(({ label, path }) => ({
+    label: filled(label),
+    to: `/teams/${team}${filled(path, encodeURIComponent)}`,
+  }));
+  return { title: staticData.title ?? '', crumbs: [{ label: team, to: `/teams/${team}` }, ...above] };
+}
+
+const lastOf = (matches: readonly Pick<MakeRouteMatchUnion, 'staticData' | 'params'>[]) => {
+  const last = matches.at(-1);
+  return { staticData: last?.staticData ?? {}, params: (last?.params ?? {}) as Readonly<Record<string, string>> };
+};
+
 /** The frame of each page. Its title takes the focus when the page opens, and names the window. */
-export function Page({ title, aside, crumbs = [], actions, children }: PageProps) {
+export function Page({ title: shown, aside, actions, hasCrumbs = true, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
+  const { title: ofRoute, crumbs: ofTeam } = useCrumbs();
+  const crumbs = hasCrumbs ? ofTeam : [];
+  const title = shown ?? ofRoute;
+  const windowTitle = [title, ...crumbs.map(({ label }) => label).reverse(), 'Corral'].join(' · ');
   useEffect(() => {
-    document.title = [title, ...crumbs.map(({ label }) => label).reverse(), 'Corral'].join(' · ');
-  }, [title, crumbs]);
+    document.title = windowTitle;
+  }, [windowTitle]);
   useEffect(() => {
     // A field that asks for the focus itself keeps it.
     if (document.activeElement === document.body || document.activeElement === null) heading.current?.focus();

@@ -26,7 +26,6 @@ export function UsagePage() {
   const requestsPerMinute = dnsUsage?.requests.limitPerMinute ?? null;
   return (
     <Page
-      title="Usage"
       actions={
         <SegmentedControl
           aria-label="Time shown"

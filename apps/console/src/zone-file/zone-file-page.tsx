@@ -19,6 +19,7 @@ import changes from '../record-changes/changes.module.css';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
 import { useChangeRun } from '../record-changes/use-change-run.js';
+import { RoleNeeded } from '../shell/role-needed.js';
 import { useTeam } from '../shell/use-team.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { download } from '../ui/download.js';
@@ -46,7 +47,7 @@ export function ZoneFilePage() {
   const isBusy = run !== null && (run.isRunning || countsOf(run.waves.flat(), run.outcomes).left > 0);
   // A run that was interrupted is shown even while the API cannot be read.
   return (
-    <Page title="Zone file">
+    <Page>
       {run !== null && <RunPanel run={run} onWayBack={planBack} />}
       <Planning back={back} isBusy={isBusy} onApply={apply} onLeaveBack={() => setBack(null)} />
     </Page>
@@ -101,7 +102,7 @@ interface ZoneFileProps {
 }
 
 function ZoneFile({ zone, records, rrsets, isBusy, onApply }: ZoneFileProps) {
-  const { slug, me } = useTeam();
+  const { slug, me, can } = useTeam();
   const [text, setText] = useDraft(zoneFileDraft(me.id, slug), '');
   const [alsoRemoves, setAlsoRemoves] = useState(false);
   const [isConfirming, setConfirming] = useState(false);
@@ -111,7 +112,11 @@ function ZoneFile({ zone, records, rrsets, isBusy, onApply }: ZoneFileProps) {
   const { plan, notes, removable, removed, removesMost, existing } = planZoneFile(read, rrsets, context, alsoRemoves);
   return (
     <>
-      <Source text={text} onText={setText} />
+      {can('createRrset') ? (
+        <Source text={text} onText={setText} />
+      ) : (
+        <RoleNeeded operation="createRrset" what="import a zone file" />
+      )}
       {text.trim() !== '' && !isBusy && (
         <Section title="Plan">
           <Problems parsed={read.parsed} />

@@ -43,7 +43,7 @@ describeNeeding(describe, missing, 'sessions and live updates of the console', (
     await page.getByRole('button', { name: /^admin@acme\.test/ }).click();
     await page.getByLabel('Name', { exact: true }).fill('typed before');
     const other = await page.context().newPage();
-    await other.goto(url('/console/teams/acme/people'));
+    await other.goto(url('/console/teams/acme/access'));
     await other.getByText('Live', { exact: true }).waitFor();
     const [session] = await page.context().cookies();
     await fetch(url('/auth/logout/'), { method: 'POST', headers: { cookie: `sessionid=${session?.value}` } });

@@ -1,11 +1,5 @@
 import { isCorralError } from '@corral/client';
-import {
-  type DnsTokenHandling,
-  type Role,
-  roles,
-  type SentInvitationBody,
-  type TeamMemberBody,
-} from '@corral/contracts';
+import type { DnsTokenHandling, Role, SentInvitationBody, TeamMemberBody } from '@corral/contracts';
 import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
@@ -15,7 +9,7 @@ import { invitationsQuery, membersQuery, meQuery, teamKey } from '../api/queries
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
-import { Page, Section } from '../ui/page.js';
+import { Section } from '../ui/page.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { type Column, Table } from '../ui/table.js';
@@ -23,21 +17,26 @@ import { Expiry, Time, useNow } from '../ui/time.js';
 import { useDraft } from '../ui/use-draft.js';
 import { KeepTokens } from './keep-tokens.js';
 import { RoleDialog } from './role-dialog.js';
+import { shownRoles } from './roles.js';
 
 /** Who belongs to the team, and who is invited. */
-export function PeoplePage() {
+export function People() {
   const team = useTeam();
   const members = useQuery(membersQuery(team.slug));
   return (
-    <Page title="People">
-      {team.isAdmin && <InviteForm team={team} />}
-      <Section title="Members">
+    <>
+      <Section title="People">
         <Loaded query={members} what="the members">
           {(all) => <Members team={team} members={all} />}
         </Loaded>
       </Section>
-      {team.isAdmin && <Invitations team={team} />}
-    </Page>
+      {team.can('createInvitation') && (
+        <>
+          <Invitations team={team} />
+          <InviteForm team={team} />
+        </>
+      )}
+    </>
   );
 }
 
@@ -76,7 +75,7 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
           <NativeSelect
             label="Role"
             value={draft.role}
-            data={shownRoles}
+            data={[...shownRoles]}
             onChange={(event) => setDraft({ ...draft, role: event.currentTarget.value as Role })}
           />
           <Button type="submit" variant="filled" loading={invite.isPending}>
@@ -86,13 +85,12 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
       </form>
       {invite.error !== null && field === undefined && <Failed error={invite.error} />}
       {invite.isSuccess && (
-        <p role="status">Invited {invite.data.body.email}. The mail is on its way; the invitation is listed below.</p>
+        <p role="status">Invited {invite.data.body.email}. The mail is on its way; the invitation is listed above.</p>
       )}
     </Section>
   );
 }
 
-const shownRoles = [...roles].reverse();
 const emptyInvitation: { readonly email: string; readonly role: Role } = { email: '', role: 'member' };
 
 function Members({ team, members }: { readonly team: TeamContext; readonly members: readonly TeamMemberBody[] }) {
@@ -117,7 +115,7 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
         label: '',
         alignEnd: true,
         cell: (member) =>
-          (team.isAdmin || member.user_id === team.me.id) && (
+          (team.can('deleteMember') || member.user_id === team.me.id) && (
             <Button variant="subtle" color="bad" onClick={() => setLeaving(member)}>
               {member.user_id === team.me.id ? 'Leave' : 'Remove'}
               <span className="visually-hidden"> {member.display_name}</span>
@@ -138,7 +136,7 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
 
 function MemberRole({ team, member }: { readonly team: TeamContext; readonly member: TeamMemberBody }) {
   const [wanted, setWanted] = useState<Role | null>(null);
-  if (!team.isAdmin) return member.role;
+  if (!team.can('putMember')) return member.role;
   // A change that ends late must not close the dialog of the next one.
   const close = () => setWanted((now) => (now === wanted ? null : now));
   return (
@@ -147,7 +145,7 @@ function MemberRole({ team, member }: { readonly team: TeamContext; readonly mem
         aria-label={`Role of ${member.display_name}`}
         w="8rem"
         value={member.role}
-        data={shownRoles}
+        data={[...shownRoles]}
         onChange={(event) => setWanted(event.currentTarget.value as Role)}
       />
       {wanted !== null && wanted !== member.role && (
@@ -195,7 +193,7 @@ function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
           {isSelf ? 'You lose' : `${member.display_name} loses`} access to everything of the team immediately. Clusters
           and record sets stay.
         </p>
-        {team.isAdmin && (
+        {team.can('deleteMember') && (
           <KeepTokens
             label={`DNS tokens that ${isSelf ? 'you' : 'they'} created`}
             value={tokens}

@@ -8,13 +8,7 @@ import type { TeamContext } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Failed, Loaded } from '../ui/states.js';
 import { KeepTokens } from './keep-tokens.js';
-
-const meanings: Readonly<Record<Role, string>> = {
-  admin:
-    'can do everything in the team: also invite people, change roles, connect cloud projects and read the audit log',
-  member: 'can change record sets and clusters, and make DNS tokens and kubeconfigs',
-  viewer: 'can read everything of the team and change nothing',
-};
+import { roleMeanings } from './roles.js';
 
 interface RoleDialogProps {
   readonly team: TeamContext;
@@ -49,7 +43,7 @@ export function RoleDialog({ team, member, role, onClose }: RoleDialogProps) {
     <Modal opened onClose={onClose} title={`Make ${name} ${roleNames[role]}`}>
       <Stack gap="sm">
         <p>
-          {name} {meanings[role]}.
+          {name} {roleMeanings[role]}.
         </p>
         <Loaded query={plan} what="the plan">
           {() =>

@@ -1,7 +1,5 @@
-import { Modal } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { Table } from '../ui/table.js';
 import { pathOf, places } from './navigation.js';
 
 const STORAGE_KEY = 'corral.shortcuts';
@@ -68,36 +66,4 @@ function press(event: KeyboardEvent): void {
 function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
-}
-
-interface Shortcut {
-  readonly keys: string;
-  readonly what: string;
-}
-
-const shortcuts: readonly Shortcut[] = [
-  { keys: 'Ctrl or ⌘ K', what: 'Search pages, clusters, record sets and actions' },
-  { keys: '/', what: 'Filter the list' },
-  { keys: 'n', what: 'Create' },
-  { keys: 'e', what: 'Change' },
-  { keys: 'Ctrl or ⌘ ↵', what: 'Plan; once the plan is shown, apply it' },
-  { keys: 'Enter or F2, Space, Delete', what: 'In record sets: edit, select, stage the removal of a set' },
-  ...places.flatMap(({ key, label }) => (key === undefined ? [] : [{ keys: `g ${key}`, what: `Go to ${label}` }])),
-  { keys: '?', what: 'Show these keys' },
-];
-
-export function ShortcutHelp({ opened, onClose }: { readonly opened: boolean; readonly onClose: () => void }) {
-  return (
-    <Modal opened={opened} onClose={onClose} title="Keyboard">
-      <Table
-        caption="Keyboard shortcuts"
-        rows={shortcuts}
-        rowKey={({ keys }) => keys}
-        columns={[
-          { id: 'keys', label: 'Keys', cell: ({ keys }) => <kbd>{keys}</kbd> },
-          { id: 'what', label: 'What they do', cell: ({ what }) => what },
-        ]}
-      />
-    </Modal>
-  );
 }

@@ -1,0 +1,277 @@
+import type { AccountTokenListBody, CreatedAccountTokenBody, ServiceAccountBody } from '@corral/contracts';
+import { clusterLimits } from '@corral/contracts';
+import { Button, Group, NumberInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useNavigate, useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { corral } from '../api/corral.js';
+import { accountsQuery, accountTokensQuery, issuersQuery } from '../api/queries.js';
+import { fieldMessages } from '../connections/field-messages.js';
+import { announce } from '../ui/announcer.js';
+import { DangerDialog } from '../ui/danger-dialog.js';
+import { Page, Section } from '../ui/page.js';
+import { plural } from '../ui/plural.js';
+import { ShownOnce } from '../ui/shown-once.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import { Table } from '../ui/table.js';
+import { Expiry, Time, useNow } from '../ui/time.js';
+import { draftOf, isActiveToken, RobotFields, specOf } from './robot-fields.js';
+
+/** One service account: what it may do, its tokens, its end. */
+export function RobotPage() {
+  const { team, account } = useParams({ from: '/signed-in/teams/$team/access/robots/$account' });
+  const accounts = useQuery(accountsQuery(team));
+  return (
+    <Page title={account}>
+      <Loaded query={accounts} what="the robot">
+        {(all) => {
+          const robot = all.find(({ metadata }) => metadata.name === account);
+          if (robot === undefined) return <Empty>There is no robot {account}. It may have been deleted.</Empty>;
+          return (
+            <>
+              <Tokens team={team} account={account} />
+              <Rights key={robot.metadata.updatedAt} team={team} robot={robot} />
+              <DeleteRobot team={team} account={account} />
+            </>
+          );
+        }}
+      </Loaded>
+    </Page>
+  );
+}
+
+interface RobotProps {
+  readonly team: string;
+  readonly account: string;
+}
+
+const DAYS_DEFAULT = 90;
+
+function Tokens({ team, account }: RobotProps) {
+  const cache = useQueryClient();
+  const now = useNow();
+  const tokens = useQuery(accountTokensQuery(team, account));
+  const [days, setDays] = useState(DAYS_DEFAULT);
+  const [created, setCreated] = useState<CreatedAccountTokenBody | null>(null);
+  const reload = () => cache.invalidateQueries({ queryKey: accountTokensQuery(team, account).queryKey });
+  const create = useMutation({
+    // The token does not stay in memory longer than it is shown.
+    gcTime: 0,
+    mutationFn: () => corral.createAccountToken({ team, account }, { body: { expiresInDays: days } }),
+    onSuccess: async ({ body }) => {
+      setCreated(body);
+      create.reset();
+      await reload();
+    },
+  });
+  const active = tokens.data?.filter((token) => isActiveToken(token, now)).length ?? 0;
+  const isFull = active >= clusterLimits.accountTokensActive;
+  return (
+    <Section title="Tokens">
+      <p className="muted">
+        {active} of {clusterLimits.accountTokensActive} are active. To rotate: create the second, change the program,
+        then revoke the first.
+      </p>
+      {created !== null && (
+        <ShownOnce
+          secret={created.token}
+          what="the token"
+          remedy="If it is lost, revoke it and create another."
+          onStored={() => setCreated(null)}
+        >
+          <p>
+            The program sends it as <code>Authorization: Bearer</code>, or has it in <code>CORRAL_TOKEN</code>. It ends{' '}
+            <Expiry at={created.expiresAt} />.
+          </p>
+        </ShownOnce>
+      )}
+      {created === null && !isFull && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            create.mutate();
+          }}
+        >
+          <Group align="end">
+            <NumberInput
+              label="Lifetime (days)"
+              min={1}
+              max={clusterLimits.accountTokenDays}
+              allowDecimal={false}
+              value={days}
+              onChange={(value) => setDays(Number(value))}
+            />
+            <Button type="submit" variant="filled" loading={create.isPending}>
+              Create token
+            </Button>
+          </Group>
+        </form>
+      )}
+      {create.error !== null && <Failed error={create.error} what="No token was created." />}
+      <Loaded query={tokens} what="the tokens">
+        {(all) =>
+          all.length === 0 ? (
+            <Empty>No tokens. A robot of a trusted issuer needs none.</Empty>
+          ) : (
+            <TokenTable team={team} account={account} tokens={all} now={now} onRevoked={reload} />
+          )
+        }
+      </Loaded>
+    </Section>
+  );
+}
+
+type AccountToken = AccountTokenListBody['items'][number];
+
+interface TokenTableProps extends RobotProps {
+  readonly tokens: readonly AccountToken[];
+  readonly now: number;
+  readonly onRevoked: () => Promise<void>;
+}
+
+/** Tokens have no names: their beginning tells them apart. */
+const nameOf = ({ id }: AccountToken): string => id.slice(-8);
+
+function TokenTable({ team, account, tokens, now, onRevoked }: TokenTableProps) {
+  const [revoking, setRevoking] = useState<AccountToken | null>(null);
+  const revoke = useMutation({
+    mutationFn: (id: string) => corral.revokeAccountToken({ team, account, id }),
+    onSuccess: async () => {
+      announce('Revoked the token');
+      setRevoking(null);
+      await onRevoked();
+    },
+  });
+  return (
+    <>
+      <Table
+        caption={`Tokens of ${account}`}
+        rows={tokens}
+        rowKey={({ id }) => id}
+        columns={[
+          { id: 'id', label: 'Token', cell: (token) => <span className="mono">…{nameOf(token)}</span> },
+          { id: 'state', label: 'State', cell: (token) => <TokenState token={token} now={now} /> },
+          {
+            id: 'used',
+            label: 'Last used',
+            cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
+          },
+          { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+          { id: 'created', label: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+          {
+            id: 'by',
+            label: 'By',
+            isLong: true,
+            cell: ({ createdBy }) => createdBy?.displayName ?? 'a former user',
+          },
+          {
+            id: 'actions',
+            label: '',
+            alignEnd: true,
+            cell: (token) =>
+              isActiveToken(token, now) && (
+                <Button variant="subtle" color="bad" onClick={() => setRevoking(token)}>
+                  Revoke<span className="visually-hidden"> {nameOf(token)}</span>
+                </Button>
+              ),
+          },
+        ]}
+      />
+      <DangerDialog
+        opened={revoking !== null}
+        onClose={() => {
+          setRevoking(null);
+          revoke.reset();
+        }}
+        title={`Revoke a token of ${account}`}
+        confirmation={account}
+        action="Revoke token"
+        onConfirm={() => revoking !== null && revoke.mutate(revoking.id)}
+        isPending={revoke.isPending}
+        error={revoke.error}
+      >
+        <p>The next request with it is refused. This cannot be undone.</p>
+        <p>Last used: {revoking?.lastUsedAt == null ? 'never' : <Time at={revoking.lastUsedAt} />}.</p>
+      </DangerDialog>
+    </>
+  );
+}
+
+function TokenState({ token, now }: { readonly token: AccountToken; readonly now: number }) {
+  if (isActiveToken(token, now)) return <Status tone="good">active</Status>;
+  return <Status tone="idle">{token.revokedAt === null ? 'expired' : 'revoked'}</Status>;
+}
+
+function Rights({ team, robot }: { readonly team: string; readonly robot: ServiceAccountBody }) {
+  const cache = useQueryClient();
+  const account = robot.metadata.name;
+  const [draft, setDraft] = useState(() => draftOf(robot.spec));
+  const save = useMutation({
+    mutationFn: () => corral.putServiceAccount({ team, account }, { body: { spec: specOf(draft) } }),
+    onSuccess: async () => {
+      announce(`Changed the rights of ${account}`);
+      await cache.invalidateQueries({ queryKey: accountsQuery(team).queryKey, exact: true });
+    },
+  });
+  return (
+    <Section title="Rights">
+      <form
+        aria-label="Rights"
+        onSubmit={(event) => {
+          event.preventDefault();
+          save.mutate();
+        }}
+      >
+        <p className="muted">A change is effective with the next request. Tokens by exchange end at once.</p>
+        <RobotFields draft={draft} onDraft={setDraft} errors={fieldMessages(save.error)} />
+        {save.error !== null && <Failed error={save.error} what="The rights were not changed." />}
+        <Button type="submit" loading={save.isPending}>
+          Save rights
+        </Button>
+      </form>
+    </Section>
+  );
+}
+
+function DeleteRobot({ team, account }: RobotProps) {
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const issuers = useQuery(issuersQuery(team));
+  const [isAsking, setAsking] = useState(false);
+  const remove = useMutation({
+    mutationFn: () => corral.deleteServiceAccount({ team, account }),
+    onSuccess: async () => {
+      announce(`Deleted the robot ${account}`);
+      await navigate({ to: '/teams/$team/access', params: { team } });
+      await cache.invalidateQueries({ queryKey: accountsQuery(team).queryKey });
+      await cache.invalidateQueries({ queryKey: issuersQuery(team).queryKey });
+    },
+  });
+  const trusted = issuers.data?.filter(({ spec }) => spec.serviceAccount === account).length ?? 0;
+  return (
+    <Section title="Delete">
+      <div>
+        <Button color="bad" onClick={() => setAsking(true)}>
+          Delete robot
+        </Button>
+      </div>
+      <DangerDialog
+        opened={isAsking}
+        onClose={() => {
+          setAsking(false);
+          remove.reset();
+        }}
+        title={`Delete ${account}`}
+        confirmation={account}
+        action="Delete robot"
+        onConfirm={() => remove.mutate()}
+        isPending={remove.isPending}
+        error={remove.error}
+      >
+        <p>Its tokens end at once. Clusters that it made stay.</p>
+        {trusted > 0 && <p>{plural(trusted, 'trusted issuer')} of it end as well.</p>}
+      </DangerDialog>
+    </Section>
+  );
+}
