@@ -24,8 +24,8 @@ describeNeeding(describe, missing, 'the console', () => {
   describe('record sets and zone files', () => testDns(() => running));
   describe('tokens, demos and connections', () => testAccess(() => running));
   describe('clusters', () => testClusters(() => running));
-  describe('who may do what', () => testRoles(() => running));
   describe('the team', () => testTeam(() => running));
+  describe('who may do what', () => testRoles(() => running));
 
   it('breaks no policy and throws nothing', () => {
     expect(running.complaints()).toEqual([]);

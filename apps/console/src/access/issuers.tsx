@@ -8,7 +8,7 @@ import { fieldMessages } from '../connections/field-messages.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Snippet } from '../ui/copy.js';
-import { DangerDialog } from '../ui/danger-dialog.js';
+import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
@@ -22,7 +22,6 @@ export function Issuers() {
   const accounts = useQuery(accountsQuery(team));
   const [isAdding, setAdding] = useState(false);
   const [shown, setShown] = useState<string | null>(null);
-  const [leaving, setLeaving] = useState<TrustedIssuerBody | null>(null);
   const how = issuers.data?.find(({ metadata }) => metadata.name === shown);
   return (
     <Section
@@ -78,9 +77,7 @@ export function Issuers() {
                       >
                         Snippet<span className="visually-hidden"> for {issuer.metadata.name}</span>
                       </Button>
-                      <Button variant="subtle" color="bad" onClick={() => setLeaving(issuer)}>
-                        Remove<span className="visually-hidden"> {issuer.metadata.name}</span>
-                      </Button>
+                      <RemoveIssuer team={team} issuer={issuer} />
                     </>
                   ),
                 },
@@ -98,7 +95,6 @@ export function Issuers() {
           )}
         />
       )}
-      {leaving !== null && <RemoveIssuer team={team} issuer={leaving} onClose={() => setLeaving(null)} />}
     </Section>
   );
 }
@@ -110,36 +106,31 @@ const Claims = ({ claims }: { readonly claims: TrustedIssuerBody['spec']['claims
     </div>
   ));
 
-interface RemoveIssuerProps {
+function RemoveIssuer({
+  team,
+  issuer: { metadata, spec },
+}: {
   readonly team: string;
   readonly issuer: TrustedIssuerBody;
-  readonly onClose: () => void;
-}
-
-function RemoveIssuer({ team, issuer: { metadata, spec }, onClose }: RemoveIssuerProps) {
+}) {
   const cache = useQueryClient();
   const { name } = metadata;
-  const remove = useMutation({
-    mutationFn: () => corral.deleteTrustedIssuer({ team, issuer: name }),
-    onSuccess: async () => {
-      announce(`${name} is not trusted any more`);
-      onClose();
-      await cache.invalidateQueries({ queryKey: issuersQuery(team).queryKey });
-    },
-  });
+  const remove = async () => {
+    await corral.deleteTrustedIssuer({ team, issuer: name });
+    announce(`${name} is not trusted any more`);
+    await cache.invalidateQueries({ queryKey: issuersQuery(team).queryKey });
+  };
   return (
-    <DangerDialog
-      opened
-      onClose={onClose}
+    <DangerAction
+      label="Remove"
+      target={name}
       title={`Remove ${name}`}
       confirmation={name}
       action="Remove issuer"
-      onConfirm={() => remove.mutate()}
-      isPending={remove.isPending}
-      error={remove.error}
+      onConfirm={remove}
     >
       <p>Its pipelines get no token for {spec.serviceAccount} any more. The tokens that they have end at once.</p>
-    </DangerDialog>
+    </DangerAction>
   );
 }
 

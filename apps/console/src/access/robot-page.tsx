@@ -8,7 +8,7 @@ import { corral } from '../api/corral.js';
 import { accountsQuery, accountTokensQuery, issuersQuery } from '../api/queries.js';
 import { fieldMessages } from '../connections/field-messages.js';
 import { announce } from '../ui/announcer.js';
-import { DangerDialog } from '../ui/danger-dialog.js';
+import { DangerAction } from '../ui/danger-action.js';
 import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { ShownOnce } from '../ui/shown-once.js';
@@ -130,73 +130,54 @@ interface TokenTableProps extends RobotProps {
   readonly onRevoked: () => Promise<void>;
 }
 
-/** Tokens have no names: their beginning tells them apart. */
+/** Tokens have no names: the end of their id tells them apart. */
 const nameOf = ({ id }: AccountToken): string => id.slice(-8);
 
 function TokenTable({ team, account, tokens, now, onRevoked }: TokenTableProps) {
-  const [revoking, setRevoking] = useState<AccountToken | null>(null);
-  const revoke = useMutation({
-    mutationFn: (id: string) => corral.revokeAccountToken({ team, account, id }),
-    onSuccess: async () => {
-      announce('Revoked the token');
-      setRevoking(null);
-      await onRevoked();
-    },
-  });
+  const revoke = async (id: string) => {
+    await corral.revokeAccountToken({ team, account, id });
+    announce('Revoked the token');
+    await onRevoked();
+  };
   return (
-    <>
-      <Table
-        caption={`Tokens of ${account}`}
-        rows={tokens}
-        rowKey={({ id }) => id}
-        columns={[
-          { id: 'id', label: 'Token', cell: (token) => <span className="mono">…{nameOf(token)}</span> },
-          { id: 'state', label: 'State', cell: (token) => <TokenState token={token} now={now} /> },
-          {
-            id: 'used',
-            label: 'Last used',
-            cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
-          },
-          { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
-          { id: 'created', label: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
-          {
-            id: 'by',
-            label: 'By',
-            isLong: true,
-            cell: ({ createdBy }) => createdBy?.displayName ?? 'a former user',
-          },
-          {
-            id: 'actions',
-            label: '',
-            alignEnd: true,
-            cell: (token) =>
-              isActiveToken(token, now) && (
-                <Button variant="subtle" color="bad" onClick={() => setRevoking(token)}>
-                  Revoke<span className="visually-hidden"> {nameOf(token)}</span>
-                </Button>
-              ),
-          },
-        ]}
-      />
-      <DangerDialog
-        opened={revoking !== null}
-        onClose={() => {
-          setRevoking(null);
-          revoke.reset();
-        }}
-        title={`Revoke a token of ${account}`}
-        confirmation={account}
-        action="Revoke token"
-        onConfirm={() => revoking !== null && revoke.mutate(revoking.id)}
-        isPending={revoke.isPending}
-        error={revoke.error}
-      >
-        <p>The next request with it is refused. This cannot be undone.</p>
-        <p>Last used: {revoking?.lastUsedAt == null ? 'never' : <Time at={revoking.lastUsedAt} />}.</p>
-      </DangerDialog>
-    </>
+    <Table
+      caption={`Tokens of ${account}`}
+      rows={tokens}
+      rowKey={({ id }) => id}
+      columns={[
+        { id: 'id', label: 'Token', cell: (token) => <span className="mono">…{nameOf(token)}</span> },
+        { id: 'state', label: 'State', cell: (token) => <TokenState token={token} now={now} /> },
+        { id: 'used', label: 'Last used', cell: ({ lastUsedAt }) => <LastUse at={lastUsedAt} /> },
+        { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+        { id: 'created', label: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
+        { id: 'by', label: 'By', isLong: true, cell: ({ createdBy }) => createdBy?.displayName ?? 'a former user' },
+        {
+          id: 'actions',
+          label: '',
+          alignEnd: true,
+          cell: (token) =>
+            isActiveToken(token, now) && (
+              <DangerAction
+                label="Revoke"
+                target={nameOf(token)}
+                title={`Revoke a token of ${account}`}
+                confirmation={account}
+                action="Revoke token"
+                onConfirm={() => revoke(token.id)}
+              >
+                <p>The next request with it is refused. This cannot be undone.</p>
+                <p>
+                  Last used: <LastUse at={token.lastUsedAt} />.
+                </p>
+              </DangerAction>
+            ),
+        },
+      ]}
+    />
   );
 }
+
+const LastUse = ({ at }: { readonly at: string | null }) => (at === null ? 'never' : <Time at={at} />);
 
 function TokenState({ token, now }: { readonly token: AccountToken; readonly now: number }) {
   if (isActiveToken(token, now)) return <Status tone="good">active</Status>;
@@ -238,40 +219,28 @@ function DeleteRobot({ team, account }: RobotProps) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const issuers = useQuery(issuersQuery(team));
-  const [isAsking, setAsking] = useState(false);
-  const remove = useMutation({
-    mutationFn: () => corral.deleteServiceAccount({ team, account }),
-    onSuccess: async () => {
-      announce(`Deleted the robot ${account}`);
-      await navigate({ to: '/teams/$team/access', params: { team } });
-      await cache.invalidateQueries({ queryKey: accountsQuery(team).queryKey });
-      await cache.invalidateQueries({ queryKey: issuersQuery(team).queryKey });
-    },
-  });
+  const remove = async () => {
+    await corral.deleteServiceAccount({ team, account });
+    announce(`Deleted the robot ${account}`);
+    await navigate({ to: '/teams/$team/access', params: { team } });
+    await cache.invalidateQueries({ queryKey: accountsQuery(team).queryKey });
+    await cache.invalidateQueries({ queryKey: issuersQuery(team).queryKey });
+  };
   const trusted = issuers.data?.filter(({ spec }) => spec.serviceAccount === account).length ?? 0;
   return (
     <Section title="Delete">
       <div>
-        <Button color="bad" onClick={() => setAsking(true)}>
-          Delete robot
-        </Button>
+        <DangerAction
+          label="Delete robot"
+          title={`Delete ${account}`}
+          confirmation={account}
+          action="Delete robot"
+          onConfirm={remove}
+        >
+          <p>Its tokens end at once. Clusters that it made stay.</p>
+          {trusted > 0 && <p>{plural(trusted, 'trusted issuer')} of it end as well.</p>}
+        </DangerAction>
       </div>
-      <DangerDialog
-        opened={isAsking}
-        onClose={() => {
-          setAsking(false);
-          remove.reset();
-        }}
-        title={`Delete ${account}`}
-        confirmation={account}
-        action="Delete robot"
-        onConfirm={() => remove.mutate()}
-        isPending={remove.isPending}
-        error={remove.error}
-      >
-        <p>Its tokens end at once. Clusters that it made stay.</p>
-        {trusted > 0 && <p>{plural(trusted, 'trusted issuer')} of it end as well.</p>}
-      </DangerDialog>
     </Section>
   );
 }

@@ -1,0 +1,43 @@
+import { Button } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import { type ReactNode, useState } from 'react';
+import { DangerDialog } from './danger-dialog.js';
+
+export interface DangerActionProps {
+  /** Of the button that asks. */
+  readonly label: string;
+  /** What it is about, for screen readers, where several buttons have the label. */
+  readonly target?: string;
+  readonly title: string;
+  readonly confirmation: string;
+  /** Verb and object. */
+  readonly action: string;
+  readonly onConfirm: () => Promise<unknown>;
+  /** What is lost. */
+  readonly children: ReactNode;
+}
+
+/** A button that destroys something, after its dialog was confirmed. */
+export function DangerAction({ label, target, onConfirm, ...dialog }: DangerActionProps) {
+  const [isAsking, setAsking] = useState(false);
+  const run = useMutation({ mutationFn: onConfirm, onSuccess: () => setAsking(false) });
+  return (
+    <>
+      <Button variant={target === undefined ? 'default' : 'subtle'} color="bad" onClick={() => setAsking(true)}>
+        {label}
+        {target !== undefined && <span className="visually-hidden"> {target}</span>}
+      </Button>
+      <DangerDialog
+        opened={isAsking}
+        onClose={() => {
+          setAsking(false);
+          run.reset();
+        }}
+        onConfirm={() => run.mutate()}
+        isPending={run.isPending}
+        error={run.error}
+        {...dialog}
+      />
+    </>
+  );
+}
