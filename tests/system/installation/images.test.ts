@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { databaseServices, roleOf } from '@corral/database';
@@ -44,8 +44,10 @@ describe('the Dockerfile', () => {
       expect.stringMatching(new RegExp(`^node:${node}-bookworm-slim@sha256:[0-9a-f]{64}$`)),
       expect.stringMatching(/^gcr\.io\/distroless\/cc-debian12:nonroot@sha256:[0-9a-f]{64}$/),
     ]);
-    expect(pulled).toHaveLength(2);
-    for (const image of pulled) expect(image).toMatch(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
+    const [withState, ofProfiles] = [pulled.slice(0, 2), pulled.slice(2)];
+    expect(withState).toHaveLength(2);
+    for (const image of withState) expect(image).toMatch(/^[a-z]+:[\w.-]+@sha256:[0-9a-f]{64}$/);
+    for (const image of ofProfiles) expect(image).toMatch(/^[a-z/]+:v?\d+\.\d+\.\d+(-alpine)?$/);
   });
 
   it('copies the manifest of every package before it installs', () => {
@@ -85,6 +87,32 @@ describe('docker-compose.yml', () => {
     for (const service of ['dns-gateway', 'cluster-api', 'reconciler']) {
       expect(compose.services[service].depends_on.migrate.condition).toBe('service_completed_successfully');
     }
+  });
+
+  it('opens ports on this machine only, except those of the proxy with TLS', () => {
+    const ports = Object.entries<{ ports?: string[] }>(compose.services).flatMap(([name, service]) =>
+      (service.ports ?? []).map((port) => [name, port] as const),
+    );
+
+    expect(ports.length).toBeGreaterThan(3);
+    const open = ports.filter(([, port]) => !/^\$\{BIND_ADDRESS:-127\.0\.0\.1\}:/.test(port));
+    expect(open.map(([name]) => name)).toEqual(['proxy', 'proxy']);
+  });
+
+  it('rotates the logs of every service and limits its memory', () => {
+    for (const service of Object.values<{ logging?: { options: object }; mem_limit?: string }>(compose.services)) {
+      expect(service.logging?.options).toEqual({ 'max-size': '20m', 'max-file': '5' });
+      expect(service.mem_limit).toMatch(/\dg|\d+m|POSTGRES_MEMORY/);
+    }
+  });
+
+  it('mounts files that exist', () => {
+    const mounted = Object.values<{ volumes?: string[] }>(compose.services).flatMap(({ volumes = [] }) =>
+      volumes.filter((volume) => volume.startsWith('./')).map((volume) => volume.split(':')[0] ?? ''),
+    );
+
+    expect(mounted.length).toBeGreaterThan(5);
+    expect(mounted.filter((path) => !existsSync(join(repository, path)))).toEqual([]);
   });
 
   it('takes backups that survive their container, in a folder that the image gives to its user', () => {
