@@ -22,6 +22,8 @@ const slow: BucketRule = { capacity: 60, periodMs: 36_000_000 };
 interface Replica extends Buckets {
   readonly calls: string[][];
   readonly errors: Error[];
+  /** When Redis came back. */
+  readonly returns: readonly number[];
   readonly redis: Redis;
 }
 
