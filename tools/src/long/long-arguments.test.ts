@@ -37,6 +37,7 @@ describe('the arguments of a long test', () => {
     [['node'], ['tests', 'long/oldest-node'], { CORRAL_TEST_LONG: '1' }, 1],
     [['helm'], ['tests', 'system/installation/helm'], { CORRAL_TEST_LONG: '1' }, 1],
     [['runbooks'], ['tests', 'long/lost-parts'], { CORRAL_TEST_LONG: '1' }, 1],
+    [['backup'], ['tests', 'long/backup'], { CORRAL_TEST_LONG: '1' }, 1],
     [['restore'], ['tests', 'long/restore'], { CORRAL_TEST_LONG: '1' }, 1],
     [['failover'], ['tests', 'long/failover'], { CORRAL_TEST_LONG: '1' }, 1],
     [['pgbouncer'], ['tests', 'long/pgbouncer'], { CORRAL_TEST_LONG: '1' }, 1],

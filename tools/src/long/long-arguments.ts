@@ -30,6 +30,7 @@ const TIMES = {
   dashboards: 1,
   release: 1,
   releases: 1,
+  backup: 1,
   restore: 1,
   failover: 1,
   pgbouncer: 1,
@@ -87,6 +88,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           makes the files of a release twice, compares them, and installs each into an empty folder. It takes 5 minutes.
   releases [--times ${TIMES.releases}]
           builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
+  backup [--times ${TIMES.backup}]
+          takes backups as cron and the chart do, by the built command, and restores one. It takes 1 minute.
   restore [--times ${TIMES.restore}]
           takes a backup under load, destroys the database, and restores it into a world that went on. It takes 1 minute.
   failover [--times ${TIMES.failover}]
@@ -156,6 +159,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     case 'dashboards':
     case 'release':
     case 'releases':
+    case 'backup':
     case 'restore':
     case 'failover':
     case 'pgbouncer':
@@ -173,6 +177,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         dashboards: 'long/dashboards',
         release: 'long/release.test',
         releases: 'long/two-releases',
+        backup: 'long/backup',
         restore: 'long/restore',
         failover: 'long/failover',
         pgbouncer: 'long/pgbouncer',
