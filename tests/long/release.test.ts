@@ -1,8 +1,9 @@
-import { spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import { createEmptyDatabase } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
@@ -25,8 +26,8 @@ describe('a release', () => {
   });
 
   beforeAll(async () => {
-    make(release);
-    for (const archive of filesIn('services')) unpack(`services/${archive}`);
+    await make(release);
+    for (const archive of filesIn('services')) await unpack(`services/${archive}`);
     running = await startPreviousRelease({
       programOf: (app) => join(root, `corral-${app}-${VERSION}`, 'dist/main.js'),
       migrationsDir: join(root, `corral-admin-${VERSION}`, 'migrations'),
@@ -34,21 +35,19 @@ describe('a release', () => {
   }, 900_000);
 
   const filesIn = (folder: string): string[] => readdirSync(join(release, folder)).sort();
-  const unpack = (file: string): void => {
-    run(['tar', '-xzf', join(release, file)], root);
-  };
+  const unpack = (file: string) => run(['tar', '-xzf', join(release, file)], root);
   const folderFor = (name: string): string => {
     const folder = join(root, name);
     mkdirSync(folder);
     return folder;
   };
 
-  it('has checksums that are right, and the same ones when it is made again', () => {
+  it('has checksums that are right, and the same ones when it is made again', async () => {
     const sums = readFileSync(join(release, 'SHA256SUMS'), 'utf8');
     const again = join(root, 'again');
-    make(again);
+    await make(again);
 
-    run(['sha256sum', '--check', '--strict', '--quiet', 'SHA256SUMS'], release);
+    await run(['sha256sum', '--check', '--strict', '--quiet', 'SHA256SUMS'], release);
     expect(readFileSync(join(again, 'SHA256SUMS'), 'utf8')).toBe(sums);
   }, 900_000);
 
@@ -61,18 +60,18 @@ describe('a release', () => {
     expect(readFileSync(join(root, `corral-cluster-api-${VERSION}`, 'LICENSE'), 'utf8')).toContain('Apache License');
   });
 
-  it.each(['npm', 'a single file'])('has the command of teams, as %s', (how) => {
+  it.each(['npm', 'a single file'])('has the command of teams, as %s', async (how) => {
     const folder = folderFor(`corral from ${how}`);
-    const corral = how === 'npm' ? [installed(folder, `corral-${VERSION}.tgz`, 'corral')] : [single('corral')];
+    const corral = how === 'npm' ? await installed(folder, `corral-${VERSION}.tgz`, 'corral') : await single('corral');
     const env = { CORRAL_DNS_URL: `${running.dns.base}/v1`, CORRAL_DNS_TOKEN: running.dnsToken, CORRAL_TEAM: 'acme' };
 
-    expect(run([...corral, '--version'], folder)).toBe(`${VERSION}\n`);
-    expect(run([...corral, 'dns', 'list', '--output', 'json'], folder, env)).toContain('[');
+    expect(await run([corral, '--version'], folder)).toBe(`${VERSION}\n`);
+    expect(await run([corral, 'dns', 'list', '--output', 'json'], folder, env)).toContain('[');
   });
 
-  it('has the typed client, which needs nothing else', () => {
+  it('has the typed client, which needs nothing else', async () => {
     const folder = folderFor('client');
-    installed(folder, `corral-client-${VERSION}.tgz`);
+    await installed(folder, `corral-client-${VERSION}.tgz`);
     const program = `import { createDnsClient } from '@corral/client';
 const dns = createDnsClient({ baseUrl: process.env.URL, credentials: { bearer: process.env.TOKEN } });
 for await (const { name } of dns.list('listZones', {})) console.log(name);
@@ -80,7 +79,7 @@ for await (const { name } of dns.list('listZones', {})) console.log(name);
     writeFileSync(join(folder, 'main.mjs'), program);
 
     const env = { URL: `${running.dns.base}/v1`, TOKEN: running.dnsToken };
-    expect(run([process.execPath, 'main.mjs'], folder, env)).toBe(`${ZONE}\n`);
+    expect(await run([process.execPath, 'main.mjs'], folder, env)).toBe(`${ZONE}\n`);
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@corral']);
   });
 
@@ -89,17 +88,18 @@ for await (const { name } of dns.list('listZones', {})) console.log(name);
     try {
       const env = { DATABASE_URL: database.url, DNS_ZONE_NAME: ZONE, DATABASE_ROLE_PREFIX: 'released_' };
       const folder = folderFor('corral-admin');
+      const admin = await single('corral-admin');
 
-      expect(run([single('corral-admin'), '--version'], folder)).toBe(`${VERSION}\n`);
-      run([single('corral-admin'), 'migrate'], folder, env);
-      expect(run([single('corral-admin'), '--as', 'ada', 'team', 'create', 'acme'], folder, env)).toContain('acme');
+      expect(await run([admin, '--version'], folder)).toBe(`${VERSION}\n`);
+      await run([admin, 'migrate'], folder, env);
+      expect(await run([admin, '--as', 'ada', 'team', 'create', 'acme'], folder, env)).toContain('acme');
     } finally {
       await database.drop();
     }
   });
 
-  it('has the chart, the OpenAPI documents, and bills of materials with time and tool', () => {
-    unpack(`chart/corral-${VERSION}.tgz`);
+  it('has the chart, the OpenAPI documents, and bills of materials with time and tool', async () => {
+    await unpack(`chart/corral-${VERSION}.tgz`);
     const chart = parse(readFileSync(join(root, 'corral/Chart.yaml'), 'utf8'));
     expect([chart.version, chart.appVersion]).toEqual([VERSION, VERSION]);
     expect(filesIn('openapi')).toEqual(['cluster-api.json', 'dns-api.json']);
@@ -111,28 +111,35 @@ for await (const { name } of dns.list('listZones', {})) console.log(name);
     }
   });
 
-  function make(out: string): void {
-    run(['npm', 'run', '-s', 'release', '--', VERSION, '--platform', PLATFORM, '--out', out], repository, process.env);
+  async function make(out: string): Promise<void> {
+    await run(
+      ['npm', 'run', '-s', 'release', '--', VERSION, '--platform', PLATFORM, '--out', out],
+      repository,
+      process.env,
+    );
   }
 
   /** @returns the path of the command */
-  function installed(folder: string, archive: string, command = ''): string {
+  async function installed(folder: string, archive: string, command = ''): Promise<string> {
     writeFileSync(join(folder, 'package.json'), '{ "private": true }');
-    run(['npm', 'install', '--offline', '--no-audit', '--no-fund', join(release, 'npm', archive)], folder, process.env);
+    await run(
+      ['npm', 'install', '--offline', '--no-audit', '--no-fund', join(release, 'npm', archive)],
+      folder,
+      process.env,
+    );
     return join(folder, 'node_modules/.bin', command);
   }
 
-  function single(command: string): string {
+  async function single(command: string): Promise<string> {
     const folder = `${command}-${VERSION}-${PLATFORM}`;
-    unpack(`programs/${folder}.tar.gz`);
+    await unpack(`programs/${folder}.tar.gz`);
     return join(root, folder, command);
   }
 });
 
-/** Without the environment of the tests, but for the path. */
-function run([command = '', ...args]: string[], cwd: string, env: NodeJS.ProcessEnv = {}): string {
+/** Without the environment of the tests, but for the path. The proxy in front of the services is in this process, so nothing blocks it. */
+async function run([command = '', ...args]: string[], cwd: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const { PATH, HOME } = process.env;
-  const { status, stdout, stderr } = spawnSync(command, args, { cwd, env: { PATH, HOME, ...env }, encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} ended with ${status}: ${stdout}${stderr}`);
+  const { stdout } = await promisify(execFile)(command, args, { cwd, env: { PATH, HOME, ...env } });
   return stdout;
 }

@@ -50,7 +50,8 @@ export async function packSingleFiles(checkout: Checkout, out: string, wanted: r
       mkdirSync(join(parent, root));
       const config = join(parent, `${root}.json`);
       const settings = {
-        main: join(folder, 'apps', app, 'single/main.js'),
+        // The executable contains this path, so it must not name the folder of one build.
+        main: 'main.js',
         mainFormat: 'module',
         executable: node,
         output: join(parent, root, command),
@@ -58,7 +59,7 @@ export async function packSingleFiles(checkout: Checkout, out: string, wanted: r
         assets,
       };
       writeFileSync(config, JSON.stringify(settings));
-      run(builder, ['--build-sea', config], { cwd: folder });
+      run(builder, ['--build-sea', config], { cwd: join(folder, 'apps', app, 'single') });
       for (const file of ['LICENSE', 'NOTICE']) cpSync(join(folder, file), join(parent, root, file));
       cpSync(
         join(folder, 'apps', app, 'single/third-party-licenses.txt'),
