@@ -155,6 +155,10 @@ export function testDns(started: () => RunningConsole): void {
     await page.keyboard.press('Home');
     await page.getByRole('checkbox', { name: 'Select all' }).click();
     await page.getByText('40 selected').waitFor();
+    await page.getByRole('button', { name: 'Clear selection' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('40 record sets. 40 of 200 records are used.').waitFor();
+    expect(await page.evaluate(() => window.scrollY)).toBe(0);
     await page.getByRole('button', { name: 'Name' }).click();
     await page.getByRole('row').nth(1).getByText('n40.acme').waitFor();
     await expectAccessible(page);

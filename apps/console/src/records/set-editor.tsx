@@ -211,6 +211,7 @@ function RecordFields({ draft, onDraft, index, zoneName, problem, isFocused, onL
       <TextInput
         label={`Value ${index + 1}`}
         description={type === 'CNAME' && value !== '' ? `→ ${targetOf(value, zoneName)}` : undefined}
+        inputWrapperOrder={['label', 'input', 'description', 'error']}
         value={value}
         onChange={(event) => change({ value: event.currentTarget.value })}
         onPaste={linesPasted(onLines)}
