@@ -1,4 +1,4 @@
-import { ActionIcon, Button, Drawer, Menu, Modal, NativeSelect, Stack } from '@mantine/core';
+import { ActionIcon, Button, Menu, NativeSelect } from '@mantine/core';
 import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router';
 import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
@@ -6,19 +6,20 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { meQuery } from '../api/queries.js';
 import { noteSessionStart, onSessionElsewhere, tellOtherTabs, useSessionEnded } from '../api/session-end.js';
-import { settings } from '../settings.js';
 import { Page } from '../ui/page.js';
 import { clockOf } from '../ui/relative-time.js';
 import { LiveUpdatesProvider, OnceBegun, useLiveState } from './live-updates-provider.js';
 import { Navigation } from './navigation.js';
 import styles from './shell.module.css';
 import { useShortcuts } from './shortcuts.js';
-import { SignInForm } from './sign-in-form.js';
 import { useSignOut } from './use-sign-out.js';
 import { useTeam } from './use-team.js';
 
 const RoleNeeded = lazy(() => import('./role-needed.js').then(({ RoleNeeded }) => ({ default: RoleNeeded })));
 const ShortcutHelp = lazy(() => import('./shortcut-help.js').then(({ ShortcutHelp }) => ({ default: ShortcutHelp })));
+const MenuDrawer = lazy(() => import('./menu-drawer.js').then(({ MenuDrawer }) => ({ default: MenuDrawer })));
+const SignInAgain = lazy(() => import('./sign-in-again.js').then(({ SignInAgain }) => ({ default: SignInAgain })));
+const About = lazy(() => import('./about.js').then(({ About }) => ({ default: About })));
 const Palette = lazy(() => import('./palette.js').then(({ Palette }) => ({ default: Palette })));
 
 /** The frame of all pages of a team: navigation, team switcher, live state, palette. */
@@ -64,17 +65,15 @@ export function Shell({ team }: { readonly team: string }) {
           </main>
         </div>
       </div>
-      <Drawer
-        opened={isMenuOpen}
-        onClose={() => setMenuOpen(false)}
-        size="16rem"
-        title="Corral"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <TeamSwitcher team={team} />
-        <Navigation team={team} onGo={() => setMenuOpen(false)} />
-        <Person />
-      </Drawer>
+      {isMenuOpen && (
+        <Suspense fallback={null}>
+          <MenuDrawer onClose={() => setMenuOpen(false)}>
+            <TeamSwitcher team={team} />
+            <Navigation team={team} onGo={() => setMenuOpen(false)} />
+            <Person />
+          </MenuDrawer>
+        </Suspense>
+      )}
       {isPaletteOpen && (
         <Suspense fallback={null}>
           <Palette onClose={() => setPaletteOpen(false)} />
@@ -141,14 +140,11 @@ function Person() {
           <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      <Modal
-        opened={isAboutOpen}
-        onClose={() => setAboutOpen(false)}
-        title="Corral"
-        closeButtonProps={{ 'aria-label': 'Close' }}
-      >
-        <p>Version {settings.version}. Licence: Apache-2.0.</p>
-      </Modal>
+      {isAboutOpen && (
+        <Suspense fallback={null}>
+          <About onClose={() => setAboutOpen(false)} />
+        </Suspense>
+      )}
     </>
   );
 }
@@ -197,12 +193,10 @@ function SessionEndDialog() {
       await cache.invalidateQueries();
     });
   }, [cache, hasEnded]);
+  if (!hasEnded) return null;
   return (
-    <Modal opened={hasEnded} onClose={() => undefined} withCloseButton={false} title="Your session ended">
-      <Stack gap="md">
-        <p>Your input is still here. Sign in to continue here.</p>
-        <SignInForm returnTo={`/console${href}`} onSignedIn={() => void cache.invalidateQueries()} />
-      </Stack>
-    </Modal>
+    <Suspense fallback={null}>
+      <SignInAgain returnTo={`/console${href}`} onSignedIn={() => void cache.invalidateQueries()} />
+    </Suspense>
   );
 }

@@ -1,0 +1,11 @@
+import { Modal } from '@mantine/core';
+import { settings } from '../settings.js';
+
+/** Which program this is. */
+export function About({ onClose }: { readonly onClose: () => void }) {
+  return (
+    <Modal opened onClose={onClose} title="Corral" closeButtonProps={{ 'aria-label': 'Close' }}>
+      <p>Version {settings.version}. Licence: Apache-2.0.</p>
+    </Modal>
+  );
+}
