@@ -20,11 +20,16 @@ export const metricOf = (name: string): string => name.replace(/^(corral_\w+_sec
 /**
  * Labels of an expression that none of its metrics has: such an expression is valid, and finds nothing.
  *
- * @param known the labels of each metric, without `service` and `le`
+ * @param known the labels of each metric, without `service`, `installation` and `le`
  */
 export function unknownLabels(expression: string, known: ReadonlyMap<string, readonly string[]>): string[] {
   const metrics = textsOf(expression, 'Identifier');
-  const labels = new Set(['service', 'le', ...metrics.flatMap((name) => known.get(metricOf(name)) ?? [])]);
+  const labels = new Set([
+    'service',
+    'installation',
+    'le',
+    ...metrics.flatMap((name) => known.get(metricOf(name)) ?? []),
+  ]);
   if (metrics.includes('ALERTS')) for (const label of ALERT_LABELS) labels.add(label);
   return textsOf(expression, 'LabelName').filter((label) => !labels.has(label));
 }

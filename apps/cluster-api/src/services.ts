@@ -105,7 +105,7 @@ export function buildServices(deps: AppDeps): Services {
   const { config, changes, buckets, queue, garden, now, metrics, log } = deps;
   const { changeTeam, inTurn, countWaiting } = teamChanges(changes.prisma, config.changes, changes.connections);
   metrics.gauge({
-    name: 'corral_changes_waiting_count',
+    name: 'corral_changes_waiting',
     help: 'Changes that wait for their turn',
     collect() {
       this.set(countWaiting());

@@ -68,6 +68,9 @@ export function buildWorkers(services: Services, options: WorkerOptions): Worker
   const clusters = options.clusters && buildClusterWorkers(services, options.clusters);
   const servers = options.servers && buildServerWorkers(services, options.servers);
   const mail = options.mail && buildMailWorkers(services, options.mail);
+  metrics
+    .gauge({ name: 'corral_dns_sync_interval_seconds', help: 'Time between two scheduled syncs of the zone' })
+    .set(intervals.sync / 1_000);
   dueMetrics(metrics, { cluster: clusters ?? undefined, server: servers ?? undefined });
   const queues = {
     dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },

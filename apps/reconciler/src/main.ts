@@ -96,6 +96,7 @@ await startOrExit('reconciler', async () => {
     // Not the garden: during its outage the other loops continue, and the cluster loop recovers by itself.
     checks: { database: checkDatabase, queue: () => queue.ping() },
     log,
+    metrics,
   });
   const served = await serve({
     app: buildMetricsApp(metrics, health, log),

@@ -4,8 +4,8 @@ import { retentionRules } from '@corral/database';
 import { createMetrics } from '@corral/service';
 import { deleteRows } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { backupMetrics } from '../src/upkeep/backups.js';
 import { countOperations, openOperationMetrics, operationEndMetrics } from '../src/upkeep/operations.js';
+import { operatorMetrics } from '../src/upkeep/operator-metrics.js';
 import { ownTables, tableSizeMetrics, tableSizes } from '../src/upkeep/retention.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './support/cluster-rows.js';
 import { oldRows, smallSteps, sweep, ZONE_ID } from './support/sweep-rows.js';
@@ -622,18 +622,25 @@ describe('operations and sizes', () => {
     });
   });
 
-  it('the age of the last backup is a metric that is absent while there was none', async () => {
+  it('the ages of the last backup, absent while there was none, and of the hold in force are metrics', async () => {
     const metrics = createMetrics({ service: 'test' });
-    backupMetrics(metrics, at.pool);
-    const age = async () => /^corral_backup_age_seconds\{.*\} (\S+)$/m.exec(await metrics.registry.metrics())?.[1];
-    expect(await age()).toBeUndefined();
+    operatorMetrics(metrics, at.pool);
+    const ageOf = async (what: string) =>
+      new RegExp(`^corral_${what}_age_seconds\\{.*\\} (\\S+)$`, 'm').exec(await metrics.registry.metrics())?.[1];
+    expect([await ageOf('backup'), await ageOf('hold')]).toEqual([undefined, '0']);
 
     await at.pool.query(
       `INSERT INTO operator_act (operator, action, target_kind, target_name, created_at)
        SELECT 'cron', 'database.backup', 'Database', 'a file', now() - make_interval(hours => ago) FROM unnest(ARRAY[5, 2]) AS ago`,
     );
 
-    expect(Math.floor(Number(await age()) / 3_600)).toBe(2);
+    await at.pool.query(
+      `INSERT INTO installation_hold (reason, begun_at) VALUES ('requested', now() - interval '3 hours')`,
+    );
+
+    const ages = [await ageOf('backup'), await ageOf('hold')];
+    await at.pool.query('DELETE FROM installation_hold');
+    expect(ages.map((seconds) => Math.floor(Number(seconds) / 3_600))).toEqual([2, 3]);
   });
 
   describe('open operations', () => {
@@ -694,7 +701,7 @@ describe('operations and sizes', () => {
           [open.operationId, ended.operationId],
         );
 
-        const lines = (await pageOf(at.pool)).match(/^corral_operations_overdue_count\{kind="connection.verify".*$/gm);
+        const lines = (await pageOf(at.pool)).match(/^corral_operations_overdue\{kind="connection.verify".*$/gm);
 
         expect(lines).toEqual([expect.stringMatching(/ 1$/)]);
       });

@@ -84,7 +84,7 @@ export function admitRequests<E extends ApiError>(options: AdmitRequestsOptions<
   const pipelined = pipelinedRequests();
   const noteRefusal = refusalNotes(log, metrics);
   metrics.gauge({
-    name: 'corral_requests_in_flight_count',
+    name: 'corral_requests_in_flight',
     help: 'Requests that are worked on, without those that wait',
     collect() {
       this.set(room.countRunning());

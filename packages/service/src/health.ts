@@ -1,4 +1,5 @@
 import type { Log } from './log.js';
+import type { Metrics } from './metrics.js';
 
 /** Resolves when the dependency answers, rejects when it does not. */
 export type HealthCheck = (signal: AbortSignal) => Promise<unknown>;
@@ -11,6 +12,8 @@ export interface HealthOptions {
   /** Time in ms for which a result is reused, so that `/readyz` cannot flood the database. Default: 500. */
   freshMs?: number;
   log: Log;
+  /** Gets a gauge of each check. */
+  metrics?: Metrics;
 }
 
 export interface Readiness {
@@ -30,7 +33,7 @@ export interface Health {
 }
 
 /** Liveness and readiness of a process. */
-export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }: HealthOptions): Health {
+export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log, metrics }: HealthOptions): Health {
   const drained = new AbortController();
   let isRetired = false;
   const failingBefore = new Set<string>();
@@ -55,13 +58,25 @@ export function createHealth({ checks, deadlineMs = 2_000, freshMs = 500, log }:
     const failing = results.filter(({ passed }) => !passed).map(({ name }) => name);
     return { ready: failing.length === 0, failing };
   };
-  const shutdown: Readiness = { ready: false, failing: ['shutdown'] };
-  const readiness = async (): Promise<Readiness> => {
-    if (isRetired) return shutdown;
+  const latestResult = (): Promise<Readiness> => {
     if (latest === undefined || performance.now() - latest.at >= freshMs) {
       latest = { at: performance.now(), answer: runChecks() };
     }
-    const answer = await latest.answer;
+    return latest.answer;
+  };
+  metrics?.gauge({
+    name: 'corral_dependency_up',
+    help: 'Whether a dependency of the process answers: 1 or 0',
+    labelNames: ['dependency'],
+    async collect() {
+      const { failing } = await latestResult();
+      for (const dependency of Object.keys(checks)) this.set({ dependency }, failing.includes(dependency) ? 0 : 1);
+    },
+  });
+  const shutdown: Readiness = { ready: false, failing: ['shutdown'] };
+  const readiness = async (): Promise<Readiness> => {
+    if (isRetired) return shutdown;
+    const answer = await latestResult();
     return isRetired ? shutdown : answer;
   };
   return {

@@ -17,17 +17,17 @@ describe('the metrics of pools', () => {
     const read = async (name: string) =>
       (await metrics.registry.getSingleMetric(name)?.get())?.values.map(({ labels, value }) => [labels.state, value]);
 
-    expect(await read('corral_database_connections_count')).toEqual([
+    expect(await read('corral_database_connections')).toEqual([
       ['used', 2],
       ['idle', 1],
       ['free', 2],
     ]);
     Object.assign(pool, { totalCount: 5, idleCount: 0, waitingCount: 7 });
-    expect(await read('corral_database_connections_count')).toEqual([
+    expect(await read('corral_database_connections')).toEqual([
       ['used', 5],
       ['idle', 0],
       ['free', 0],
     ]);
-    expect(await read('corral_database_waiting_count')).toEqual([[undefined, 7]]);
+    expect(await read('corral_database_waiting')).toEqual([[undefined, 7]]);
   });
 });

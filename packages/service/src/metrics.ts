@@ -95,7 +95,7 @@ export interface PoolCounts {
 /** The use of connection pools, by the purpose of the pool. */
 export function poolMetrics(metrics: Metrics, pools: { readonly [purpose: string]: PoolCounts }): void {
   metrics.gauge({
-    name: 'corral_database_connections_count',
+    name: 'corral_database_connections',
     help: 'Connections to Postgres: used, idle, or free to be opened. The sum is the maximum',
     labelNames: ['pool', 'state'],
     collect() {
@@ -107,7 +107,7 @@ export function poolMetrics(metrics: Metrics, pools: { readonly [purpose: string
     },
   });
   metrics.gauge({
-    name: 'corral_database_waiting_count',
+    name: 'corral_database_waiting',
     help: 'Callers that wait for a connection to Postgres',
     labelNames: ['pool'],
     collect() {

@@ -263,7 +263,8 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
     const monitors = renderChart(helm, 'ci/clusters-values.yaml').filter(({ kind }) => kind === 'ServiceMonitor');
 
     expect(monitors).toHaveLength(3);
-    for (const { spec } of monitors) expect(spec.endpoints).toMatchObject([{ honorLabels: true }]);
+    const relabelings = [{ targetLabel: 'installation', replacement: 'default/corral' }];
+    for (const { spec } of monitors) expect(spec.endpoints).toMatchObject([{ honorLabels: true, relabelings }]);
   });
 
   it('has the alerts and dashboards of infra/monitoring, unchanged, in the release and in the packed chart', async () => {
@@ -285,7 +286,9 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
       const rule = objects.find((object) => object?.kind === 'PrometheusRule');
       const boards = objects.find((object) => object?.kind === 'ConfigMap');
 
-      expect(rule.spec).toEqual(parse(readFileSync(builtFile('infra/monitoring/rules.yaml'), 'utf8')));
+      const rules = readFileSync(builtFile('infra/monitoring/rules.yaml'), 'utf8');
+      const linked = rules.replaceAll('runbook_url: ', 'runbook_url: https://git.example.org/corral/blob/main/');
+      expect(rule.spec).toEqual(parse(linked));
       expect(rule.metadata.labels).toMatchObject({ release: 'prometheus' });
       expect(boards.metadata.labels).toMatchObject({ grafana_dashboard: '1' });
       const loaded = Object.entries<string>(boards.data).map(([name, text]) => [name, JSON.parse(text)]);

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma } from '@corral/database';
-import { describeNeeding, freePort, patientTransactions } from '@corral/testing';
+import { describeNeeding, freePort, patientTransactions, unlessInstalled } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
@@ -29,7 +29,9 @@ const renamedLabel = 'exported_service';
 const recorded = new Set(rules.map(({ record }) => record));
 /** Exists only in a service that terminates TLS itself. */
 const ofTls = 'corral_tls_certificate_expiry_timestamp_seconds';
-const isMadeElsewhere = (name: string) => name === ofTls || name === 'ALERTS';
+/** Exists only in a reconciler with a mail server. */
+const ofMails = 'corral_mails_total';
+const isMadeElsewhere = (name: string) => [ofTls, ofMails, 'ALERTS'].includes(name);
 
 describe('the alerts', () => {
   it.each(rules.map(({ expr }) => expr))('have an expression without syntax errors: %s', (expr) => {
@@ -56,16 +58,12 @@ describe('the alerts', () => {
 });
 
 it('a symptom for which somebody is woken has an alert for absent series', () => {
-  const isOfLevel = (name: string) => recorded.has(name) || name.startsWith('corral_http');
-  const paging = rules.filter(({ labels }) => labels?.severity === 'page').map(({ expr }) => expr);
-  const [absent, present] = [true, false].map(
-    (wanted) =>
-      new Set(
-        paging.filter((expr) => expr.includes('absent(') === wanted).flatMap((expr) => textsOf(expr, 'Identifier')),
-      ),
-  );
+  const isOfLevel = (name: string) => recorded.has(name) || /^corral_(http|build_info)/.test(name);
+  const namesOf = (these: readonly Rule[]) => these.flatMap(({ expr }) => textsOf(expr, 'Identifier'));
+  const paging = rules.filter(({ labels }) => labels?.severity === 'page');
+  const watched = new Set(namesOf(paging.filter(({ alert }) => alert === 'CorralReportsMissing')));
 
-  expect([...(present ?? [])].filter((name) => !isOfLevel(name) && !absent?.has(name))).toEqual([]);
+  expect(namesOf(paging).filter((name) => !isOfLevel(name) && !watched.has(name))).toEqual([]);
 });
 
 const STRANGER = 'stranger7f3';
@@ -96,9 +94,10 @@ describe('a running system', () => {
   const ends: Ends = [];
   let scraped = '';
   let byService: Readonly<Record<string, string>> = {};
+  let logOfGateway = () => '';
   beforeAll(async () => {
     const [port, apiPort] = [await freePort(), await freePort()];
-    const gatewayEnv = () => ({ METRICS_PORT: String(port) });
+    const gatewayEnv = () => ({ METRICS_PORT: String(port), LOG_LEVEL: 'info' });
     const apiEnv = { METRICS_PORT: String(apiPort) };
     const system = await startClusterSystem({ gateways: 1, gatewayEnv, apiEnv });
     ends.push(system.stop);
@@ -110,6 +109,7 @@ describe('a running system', () => {
       const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
       await fetch(`${system.gateways[0]?.url}/zones/${ZONE}/rrsets`, { method: 'POST', body: '{}', headers });
     }
+    logOfGateway = () => system.gateways[0]?.output() ?? '';
     await beStrange([system.gateways[0]?.url, system.apis[0]?.base]);
     const scrape = async (url = '') => (await fetch(url)).text();
     byService = {
@@ -127,6 +127,37 @@ describe('a running system', () => {
     if (process.env.CORRAL_WRITE_DOCS) writeFileSync(page, text);
 
     expect(readFileSync(page, 'utf8')).toBe(text);
+  });
+
+  const jq = unlessInstalled(['jq', '--version'], { what: 'jq', how: 'put jq on PATH' });
+  describeNeeding(describe, jq, 'the searches of the runbook "A team says"', () => {
+    const page = readFileSync(builtFile('docs/runbooks/a-team-says.md'), 'utf8');
+    const searches = [...page.matchAll(/^docker compose logs --no-log-prefix dns-gateway \| (.*)$/gm)].map(
+      ([, command = '']) => command,
+    );
+    const lines = () =>
+      logOfGateway()
+        .split('\n')
+        .filter((line) => line.startsWith('{'))
+        .join('\n');
+    const run = (command: string) => spawnSync('bash', ['-c', command], { input: lines(), encoding: 'utf8' });
+
+    it('find a request by its id: who sent it, and what came of it', () => {
+      const refused = JSON.parse(
+        lines()
+          .split('\n')
+          .find((line) => line.includes('"status":401')) as string,
+      );
+      const { stdout } = run((searches[0] ?? '').replace('<request-id>', refused.requestId));
+
+      expect(JSON.parse(stdout)).toMatchObject({ code: 'unauthorized', client: '127.0.0.1', userAgent: 'node' });
+    });
+
+    it.each(searches)('are accepted by jq: %s', (search) => {
+      const { status, stderr } = run(`set -o pipefail; ${search}`);
+
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
+    });
   });
 
   it('has no label with a text of a client', () => {

@@ -57,14 +57,14 @@ export function eventRoutes({ config, prisma, sessions, eventNotifications, heal
   });
   eventNotifications(streams.wake);
   metrics.gauge({
-    name: 'corral_event_streams_count',
+    name: 'corral_event_streams',
     help: 'Streams of live changes that are open',
     collect() {
       this.set(streams.count());
     },
   });
   metrics.gauge({
-    name: 'corral_event_teams_held_count',
+    name: 'corral_event_teams_held',
     help: 'Teams whose live changes wait for a transaction to end',
     collect() {
       this.set(streams.countHeld());

@@ -45,7 +45,7 @@ export function operationRoutes(services: Services) {
     onError: (error) => log.warn('waited operations not read', { error }),
   });
   metrics.gauge({
-    name: 'corral_operation_waits_count',
+    name: 'corral_operation_waits',
     help: 'Requests that wait for an operation to end',
     collect() {
       this.set(waits.count());

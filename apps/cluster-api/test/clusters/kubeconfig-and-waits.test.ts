@@ -512,7 +512,7 @@ describe('waits for operations', () => {
   }
 
   const waiting = async (at = replica): Promise<number> =>
-    Number(/^corral_operation_waits_count\{[^}]*\} (\d+)$/m.exec(await at.metrics.registry.metrics())?.[1]);
+    Number(/^corral_operation_waits\{[^}]*\} (\d+)$/m.exec(await at.metrics.registry.metrics())?.[1]);
   const untilWaiting = (count: number, at = replica) =>
     waitFor(`${count} waiting requests`, async () => (await waiting(at)) === count);
 

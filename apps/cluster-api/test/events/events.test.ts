@@ -206,7 +206,7 @@ describe('events', () => {
       const between = await live.begin(second, { amidTransactions: true });
       await live.addOperation(live.api.acme, 'after');
       const held = await waitFor('an event to be held', async () =>
-        (await first.metrics.registry.metrics()).includes('corral_event_teams_held_count{service="test"} 1'),
+        (await first.metrics.registry.metrics()).includes('corral_event_teams_held{service="test"} 1'),
       );
       expect([held, steady.changes(), between.changes()]).toEqual([true, [], []]);
       const resumed = await live.begin(second, { lastEventId: between.lastId() });

@@ -219,7 +219,7 @@ describe('while too many requests are in flight', () => {
     });
 
   const countWaiting = async () =>
-    Number(/^corral_changes_waiting_count\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
+    Number(/^corral_changes_waiting\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
 
   /** Holds the lock on a team's changes, as another process would. @returns a function that releases it */
   async function hold(team: TestTeam): Promise<() => Promise<void>> {

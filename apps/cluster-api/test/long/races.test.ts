@@ -585,7 +585,7 @@ describe('flood', () => {
   }
 
   const countWaiting = async () =>
-    Number(/^corral_changes_waiting_count\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
+    Number(/^corral_changes_waiting\{[^}]*\} (\d+)$/m.exec(await t.deps.metrics.registry.metrics())?.[1]);
 
   const untilOneWaitsForALock = () =>
     waitFor('one change to wait for a lock', async () => {

@@ -133,7 +133,7 @@ export function openOperationMetrics(metrics: Metrics, pool: Pool): void {
     },
   });
   metrics.gauge({
-    name: 'corral_operations_overdue_count',
+    name: 'corral_operations_overdue',
     help: 'Open operations that have taken longer than their kind may',
     labelNames: ['kind'],
     async collect() {

@@ -3,8 +3,8 @@ import type { JobHandlers } from '@corral/queue';
 import type { Metrics } from '@corral/service';
 import { withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
-import { backupMetrics } from './backups.js';
 import { countOperations, openOperationMetrics, operationEndMetrics } from './operations.js';
+import { operatorMetrics } from './operator-metrics.js';
 
 export interface RetentionOptions {
   readonly settings: {
@@ -30,7 +30,7 @@ export function buildRetentionWorkers(services: Services, { settings }: Retentio
   });
   openOperationMetrics(metrics, pool);
   operationEndMetrics(metrics, pool);
-  backupMetrics(metrics, pool);
+  operatorMetrics(metrics, pool);
   tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
   const sweep = sweepRetention({
     pool,

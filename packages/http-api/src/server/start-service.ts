@@ -112,13 +112,14 @@ export async function startService<C extends ServiceConfig, E extends ApiError>(
       redisUrl: config.REDIS_URL,
       processes,
       onError: report('each process grants its part of the request limits'),
+      onBack: () => log.info('request limits are shared again'),
     });
     let listening: string | undefined;
     const listeningUrl = () => listening;
     const base = { log, metrics, report, pool, secondPool, connections, readiness, buckets, listeningUrl };
     const start = async () => {
       const { checks, buildApp, errors, closing } = makeParts(config, base);
-      const health = createHealth({ checks: { database: check, ...checks }, log });
+      const health = createHealth({ checks: { database: check, ...checks }, log, metrics });
       const onClientError = clientErrorRenderer(errors);
       const app = buildApp(health);
       const server = await serve({ app, health, metrics, log, ...serverOptionsOf(config), onClientError });

@@ -99,7 +99,7 @@ describe('1,000 open streams', () => {
     await declare(system, ['a', 'b', 'c', 'd', 'e']);
     await expectAll(followers, system);
 
-    expect(await metricOf(one, 'corral_event_streams_count')).toBe(STREAMS);
+    expect(await metricOf(one, 'corral_event_streams')).toBe(STREAMS);
     const memory = await metricOf(one, 'process_resident_memory_bytes');
     expect(memory).toBeGreaterThan(0);
     expect(memory).toBeLessThan(MEMORY_MAX);
@@ -123,6 +123,6 @@ describe('a replica that is killed', () => {
     await waitFor('all to come back', () => followers.every((each) => each.streams() >= 2));
 
     await expectAll(followers, system);
-    expect(await metricOf(one, 'corral_event_streams_count')).toBe(followers.length);
+    expect(await metricOf(one, 'corral_event_streams')).toBe(followers.length);
   });
 });

@@ -79,5 +79,5 @@ export async function startLiveTest(): Promise<LiveTest> {
 /** The gauge of open streams. */
 export async function streamsAt({ metrics }: Pick<Replica, 'metrics'>): Promise<number> {
   const text = await metrics.registry.metrics();
-  return Number(/^corral_event_streams_count\{[^}]*\} (\d+)$/m.exec(text)?.[1]);
+  return Number(/^corral_event_streams\{[^}]*\} (\d+)$/m.exec(text)?.[1]);
 }
