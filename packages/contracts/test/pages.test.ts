@@ -250,7 +250,7 @@ Generated from \`packages/contracts\` by \`CORRAL_WRITE_DOCS=1 npm test -- contr
 
 ## What operators can change
 
-Operators set defaults for the installation, and other values for a team (\`corral-admin team set-quota\`, \`set-limit\`), up to the maximum. Ask them.
+Operators set defaults for the installation, and other values for a team (\`corral-admin team set-quota <team>\`, \`set-limit\`), up to the maximum. Ask them.
 
 ${markdownTable(['limit', 'default', 'maximum'], quotas)}
 

@@ -24,6 +24,10 @@ const controls: readonly (readonly [path: string, control: Control, people: read
   ['/dns/tokens/+', ['button', 'Create token'], ['admin', 'member']],
   ['/dns/demos', ['button', 'Create demo'], ['admin', 'member']],
   ['/clusters', ['button', 'Create cluster'], ['admin', 'member']],
+  ['/clusters/seen', ['button', 'Connect'], ['admin', 'member', 'viewer']],
+  ['/clusters/seen', ['button', 'Change'], ['admin', 'member']],
+  ['/clusters/seen', ['button', 'Add pool'], ['admin', 'member']],
+  ['/clusters/seen', ['button', 'More actions of seen'], ['admin', 'member']],
   ['/connections', ['link', 'Connect project'], ['admin']],
   ['/connections/+', ['button', 'Connect project'], ['admin']],
   ['/connections/main', ['button', 'Replace token or name'], ['admin']],
@@ -85,7 +89,10 @@ export function testRoles(started: () => RunningConsole): void {
       .waitFor();
 
     await clusters.untilReady('seen');
-    await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme/clusters/seen/access`);
+    await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme/clusters/seen`);
+    await page.getByRole('button', { name: 'Connect' }).click();
+    expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Read only, 8 h']);
+    await page.getByRole('menuitem').click();
     await page.getByRole('button', { name: 'Issue kubeconfig' }).press('Enter');
     await page.getByRole('region', { name: 'kubeconfig', exact: true }).getByText('kind: Config').waitFor();
     await page.getByRole('row', { name: /viewer@example\.org read only/ }).waitFor();
@@ -108,7 +115,7 @@ export function testRoles(started: () => RunningConsole): void {
       const offered: unknown[] = [];
       for (const [path, [role, name]] of controls) {
         await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme${path}`);
-        await page.getByText('Live', { exact: true }).waitFor();
+        await page.getByText('Live', { exact: true }).first().waitFor();
         await headingOf(page, /./);
         await waitFor(`${path} to be loaded`, async () => (await page.getByText(/^Loading/).count()) === 0);
         offered.push([path, name, (await page.getByRole(role, { name, exact: true }).count()) > 0]);
