@@ -36,7 +36,11 @@ export async function readOwnership(
   { zoneName, demoZoneName, recordsPerTeam }: OwnershipQuery,
 ): Promise<Ownership> {
   const zone = { name: zoneName };
-  const teams = await prisma.team.findMany({ select: { slug: true, dnsRecordsMax: true }, orderBy: { slug: 'asc' } });
+  const teams = await prisma.team.findMany({
+    where: { deletedAt: null },
+    select: { slug: true, dnsRecordsMax: true },
+    orderBy: { slug: 'asc' },
+  });
   const owned = await prisma.dnsRrset.groupBy({
     by: ['ownerLabel'],
     where: { zone },

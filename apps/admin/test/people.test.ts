@@ -230,6 +230,8 @@ describe('every act of an operator', () => {
       ['course', 'create', 'COURSE-1'],
       ['course', 'end', 'COURSE-1'],
       ['team', 'end-demos', 'acme'],
+      ['team', 'delete', 'acme'],
+      ['team', 'delete', 'acme', '--yes'],
       ['team', 'set-quota', 'acme', '--clusters', '3', '--dry-run'],
       ['team', 'set-limit', 'acme', '--dns-requests', '9', '--dry-run'],
       ['token', 'revoke', 'acme', '11111111-1111-4111-8111-111111111111'],

@@ -46,6 +46,148 @@ describe('admin', () => {
     });
   });
 
+  describe('team delete', () => {
+    const query = async (text: string) => (await admin.pool.query(text)).rows;
+    const remove = (...options: string[]) => admin.run('team', 'delete', 'acme', ...options);
+    beforeEach(async () => {
+      await admin.run('team', 'create', 'acme');
+      await admin.run('team', 'suspend', 'acme');
+    });
+
+    /** A member, an invitation, a token, a service account with a token, a connection and a demo, each of two teams. */
+    async function givenAllOfTwoTeams(): Promise<void> {
+      await admin.run('team', 'create', 'globex');
+      await admin.run('user', 'create', 'ann@acme.test');
+      for (const slug of ['acme', 'globex']) {
+        await admin.run('team', 'add-member', slug, 'ann@acme.test');
+        await admin.run('token', 'issue', slug, '--name', 'ci');
+      }
+      await admin.pool.query(`
+        INSERT INTO dns_zone (id, name, body, of_demos, synced_at) VALUES (2, 'demo.example.test', '{}', true, now());
+        UPDATE team SET project_namespace = 'garden-' || slug;
+        INSERT INTO invitation (team_id, email, role, invited_by, expires_at, mail_due_at)
+        SELECT team.id, 'bob@acme.test', 'member', app_user.id, now() + interval '1 day', now() FROM team, app_user;
+        WITH account AS (INSERT INTO service_account (team_id, name, role, clusters, actions, created_by)
+                         SELECT team.id, 'ci', 'member', '{*}', '{read}', app_user.id FROM team, app_user RETURNING *)
+        INSERT INTO service_account_token (team_id, account_id, created_by, hash, expires_at)
+        SELECT team_id, id, created_by, sha256(id::text::bytea), now() + interval '1 day' FROM account;
+        INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id, garden_name)
+        SELECT id, 'main', 'Main', 'hcloud', '{}', '', 'k1', 'k-' || slug FROM team;
+        INSERT INTO demo (zone_id, label, name, team_id, ttl_seconds, created_at, expires_at)
+        SELECT 2, slug || '1', 'x', id, 600, now(), now() + interval '1 hour' FROM team`);
+    }
+    const givenRecordSet = () =>
+      admin.pool.query(`
+        INSERT INTO dns_zone (id, name, body, synced_at) VALUES (1, '${ZONE}', '{}', now());
+        INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+        VALUES (1, 'www.acme', 'A', 'acme', 1, '{}')`);
+
+    it('ends all access to the team and to no other one, and leaves what remains to a reconciler', async () => {
+      await givenAllOfTwoTeams();
+
+      const listed = await remove();
+      const done = await remove('--yes');
+
+      expect(listed.out).toMatch(/live demos +1\nDNS tokens +1\nconnections +1\nservice accounts +1\nmembers +1\n/);
+      expect(listed.out).toContain('Nothing has changed. To delete team acme for good, add --yes.\n');
+      expect(done).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^Team acme is deleted\./) });
+      const left = await query(`
+        SELECT slug, (SELECT count(*)::int FROM membership WHERE team_id = team.id) AS members,
+               (SELECT count(*)::int FROM invitation WHERE team_id = team.id AND revoked_at IS NULL) AS invitations,
+               (SELECT count(*)::int FROM dns_token WHERE team_id = team.id AND revoked_at IS NULL) AS tokens,
+               (SELECT count(*)::int FROM service_account_token WHERE team_id = team.id) AS account_tokens,
+               (SELECT count(*)::int FROM connection WHERE team_id = team.id) AS connections,
+               (SELECT count(*)::int FROM demo WHERE team_id = team.id AND ended_at IS NULL) AS demos
+        FROM team ORDER BY slug`);
+      const [none, one] = [0, 1].map((n) => ({
+        ...{ members: n, invitations: n, tokens: n, account_tokens: n, connections: n, demos: n },
+      }));
+      expect(left).toEqual([
+        { slug: 'acme', ...none },
+        { slug: 'globex', ...one },
+      ]);
+      expect(await query('SELECT namespace, name FROM garden_cleanup')).toEqual([
+        { namespace: 'garden-acme', name: 'k-acme' },
+      ]);
+      expect((await admin.run('team', 'list')).out).not.toContain('acme');
+      expect((await admin.run('team', 'resume', 'acme')).err).toContain('There is no team "acme"');
+    });
+
+    it('holds the name for 30 days, then gives it away and keeps the log of the deleted team', async () => {
+      await remove('--yes');
+
+      const early = await admin.run('team', 'create', 'acme');
+      await admin.pool.query(`UPDATE team SET deleted_at = deleted_at - interval '30 days'`);
+      const late = await admin.run('team', 'create', 'acme');
+
+      const [{ until }] = (await query(
+        `SELECT to_char(created_at + interval '30 days', 'YYYY-MM-DD') AS until FROM audit_entry WHERE action = 'team.delete'`,
+      )) as [{ until: string }];
+      expect([early.code, late.code]).toEqual([1, 0]);
+      expect(early.err).toContain(`Its name is free again on ${until}`);
+      expect(
+        await query(
+          `SELECT action, slug = 'acme' AS is_new FROM audit_entry JOIN team ON team.id = team_id ORDER BY audit_entry.id`,
+        ),
+      ).toEqual([
+        { action: 'team.create', is_new: false },
+        { action: 'team.suspend', is_new: false },
+        { action: 'team.delete', is_new: false },
+        { action: 'team.create', is_new: true },
+      ]);
+    });
+
+    it.each<[string, string, RegExp]>([
+      [
+        'that is not suspended',
+        'UPDATE team SET suspended_at = NULL',
+        /^Team acme is not suspended: run `team suspend acme`/,
+      ],
+      [
+        'with a cluster',
+        `WITH made AS (INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id)
+                       SELECT id, 'main', 'Main', 'hcloud', '{}', '', 'k1' FROM team RETURNING id, team_id)
+         INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash) SELECT team_id, 'web', id, '{}', '' FROM made`,
+        /^It has clusters \(1\): run `team resume acme` and let the team delete them/,
+      ],
+      [
+        'with a server',
+        `WITH made AS (INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id)
+                       SELECT id, 'main', 'Main', 'hcloud', '{}', '', 'k1' FROM team RETURNING id, team_id)
+         INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind)
+         SELECT team_id, id, 7, 'cx22', 'fsn1', 'x86', 'cloud' FROM made`,
+        /^It has adopted servers \(1\)/,
+      ],
+      [
+        'whose last write has no outcome yet',
+        `INSERT INTO dns_zone (id, name, body, synced_at) VALUES (1, '${ZONE}', '{}', now());
+         INSERT INTO dns_audit_entry (team_id, actor, zone_id, name, type, operation, state, lease_until)
+         SELECT id, 'service', 1, 'new.acme', 'A', 'create', 'pending', now() FROM team`,
+        /^The outcome of DNS writes is open \(1\)/,
+      ],
+    ])('refuses a team %s, and says so in the list', async (_what, given, sentence) => {
+      await admin.pool.query(given);
+
+      const refused = await remove('--yes');
+      const listed = await admin.json<{ obstacles: string[] }>('team', 'delete', 'acme');
+
+      expect(refused).toMatchObject({ code: 1, out: '', err: expect.stringMatching(sentence) });
+      expect(listed.obstacles).toEqual([expect.stringMatching(sentence)]);
+      expect(await query('SELECT deleted_at FROM team')).toEqual([{ deleted_at: null }]);
+    });
+
+    it('refuses a team with record sets, unless they are to stay in the zone', async () => {
+      await givenRecordSet();
+
+      const refused = await remove('--yes');
+      const kept = await remove('--yes', '--keep-records');
+
+      expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/record sets \(1\).*--keep-records/) });
+      expect(kept.code).toBe(0);
+      expect(await query('SELECT name FROM dns_rrset')).toEqual([{ name: 'www.acme' }]);
+    });
+  });
+
   describe('user', () => {
     beforeEach(() => admin.run('team', 'create', 'acme'));
 

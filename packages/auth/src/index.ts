@@ -58,7 +58,14 @@ export {
   identityStore,
   unlinkIdentity,
 } from './people/identity-store.js';
-export { type NamedTeam, type TeamRecord, TeamRuleError, type TeamStore, teamStore } from './people/team-store.js';
+export {
+  type NamedTeam,
+  slugHeldUntil,
+  type TeamRecord,
+  TeamRuleError,
+  type TeamStore,
+  teamStore,
+} from './people/team-store.js';
 export {
   displayNameOf,
   type MemberRecord,

@@ -9,6 +9,7 @@ import {
 } from '@corral/contracts';
 import type { Queryable, Transaction } from '@corral/database';
 import type { Columns } from './columns.js';
+import { cancelOperations } from './operations.js';
 
 /** Columns of a connection for answers. */
 export interface ConnectionRow {
@@ -145,6 +146,31 @@ export async function makeUsersDue(
     UPDATE adopted_server SET due_at = least(due_at, clock_timestamp())
     WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND due_at IS NOT NULL RETURNING id`;
   return { clusters: clusters.map(({ id }) => id), servers: servers.map(({ id }) => id) };
+}
+
+/** Delay in ms before credentials are removed. A pass that lost its lease may still be writing them until then. */
+const CLEAN_UP_AFTER_MS = 60_000;
+
+/**
+ * Deletes a connection that nothing uses, with its token, and records what must be cleaned up on the garden.
+ *
+ * @param now the database's clock
+ */
+export async function removeConnection(
+  tx: Transaction,
+  { teamId, id, now }: { readonly teamId: TeamId; readonly id: ConnectionId; readonly now: Date },
+): Promise<void> {
+  const { gardenName: name } = await tx.connection.delete({ where: { teamId, id }, select: { gardenName: true } });
+  await cancelOperations(tx, { teamId, targetId: id, now });
+  const { projectNamespace: namespace } = await tx.team.findUniqueOrThrow({
+    where: { id: teamId },
+    select: { projectNamespace: true },
+  });
+  // Without a namespace nothing was ever written to the garden. With one, credentials may exist even when the row
+  // does not say so, because an answer may have been lost.
+  if (namespace === null) return;
+  const dueAt = new Date(now.getTime() + CLEAN_UP_AFTER_MS);
+  await tx.gardenCleanup.create({ data: { teamId, namespace, name, dueAt, createdAt: now } });
 }
 
 /**

@@ -15,6 +15,8 @@ export const retentionLimits = {
   auditDaysMax: 3_650,
   /** Days after the end of a session, for questions about who was signed in. */
   sessionDays: 30,
+  /** Days after the deletion of a team in which no other team gets its slug. */
+  teamSlugDays: 30,
   /** Days after acceptance, revocation or expiry. */
   invitationDays: 30,
   /** Days after the end of an operation, or of the last one of a deleted cluster, server or connection. */

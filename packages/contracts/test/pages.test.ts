@@ -241,6 +241,7 @@ function limitsPage(): string {
     ['usage by the hour', amount(kept.usageDays, 'days'), ''],
     ['operations', amount(kept.operationDays, 'days'), `the newest ${kept.operationsOfKindKept} of each kind stay`],
     ['ended sessions', amount(kept.sessionDays, 'days'), ''],
+    ['the name of a deleted team', amount(kept.teamSlugDays, 'days'), 'then another team can have it'],
     ['live changes, to continue a stream', amount(clusters.teamEventsKeptHours, 'hours'), ''],
     ['answers to an `Idempotency-Key`', amount(kept.idempotencyKeyHours, 'hours'), ''],
   ];

@@ -7,6 +7,7 @@ import type { Act } from '../operators/acts.js';
 import { renderTable } from '../table.js';
 import { demoTable } from './course.js';
 import { addQuotaCommands } from './quotas.js';
+import { addDeleteCommand } from './team-delete.js';
 import { addStandingCommands } from './team-standing.js';
 
 export function teamCommand(withContext: WithContext): Command {
@@ -65,6 +66,7 @@ export function teamCommand(withContext: WithContext): Command {
     );
   addQuotaCommands(command, withContext);
   addStandingCommands(command, withContext);
+  addDeleteCommand(command, withContext);
   command
     .command('end-demos <slug>')
     .description('list the live demos of a team; with --yes, end them')

@@ -1,9 +1,10 @@
+import { removeConnection } from '@corral/cluster-data';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
 import { notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
-import { deleteConnectionRow, lockConnectionOf, usersOf } from './store.js';
+import { lockConnectionOf, usersOf } from './store.js';
 import { connectionTagOf } from './view.js';
 
 /**
@@ -28,7 +29,7 @@ export async function deleteConnection(
       const detail = `The connection is used by ${users.join(', ')}. Delete or deregister them first.`;
       throw new Problem('connection_in_use', detail);
     }
-    await deleteConnectionRow(change, connection.id);
+    await removeConnection(tx, { teamId: caller.team.id, id: connection.id, now });
     const target = { kind: 'Connection', id: connection.id, name: ref };
     await recordAudit(tx, caller, { action: 'connection.delete', target });
   });

@@ -1,6 +1,5 @@
 import {
   type ConnectionRow,
-  cancelOperations,
   connectionColumns,
   connectionOf,
   includeCreator,
@@ -27,9 +26,6 @@ export const shownOfConnection = {
   priceList: { select: { currency: true } },
 } as const;
 const sealedToo = { ...shownOfConnection, ...prismaSelect(connectionColumns.token) } as const;
-
-/** Delay in ms before credentials are removed. A pass that lost its lease may still be writing them until then. */
-const CLEAN_UP_AFTER_MS = 60_000;
 
 /* Connections of a team. Tokens are only handled encrypted. */
 
@@ -182,22 +178,6 @@ export async function restateConnection(
   });
   await dueAwaitedVerification(change, id);
   return connectionRecordOf(row);
-}
-
-/** Deletes the connection and records what must be cleaned up on the garden. */
-export async function deleteConnectionRow({ tx, caller, now }: ConnectionChange, id: ConnectionId): Promise<void> {
-  const teamId = caller.team.id;
-  const { gardenName: name } = await tx.connection.delete({ where: { teamId, id }, select: { gardenName: true } });
-  await cancelOperations(tx, { teamId, targetId: id, now });
-  const { projectNamespace: namespace } = await tx.team.findUniqueOrThrow({
-    where: { id: teamId },
-    select: { projectNamespace: true },
-  });
-  // Without a namespace nothing was ever written to the garden. With one, credentials may exist even when the row
-  // does not say so, because an answer may have been lost.
-  if (namespace === null) return;
-  const dueAt = new Date(now.getTime() + CLEAN_UP_AFTER_MS);
-  await tx.gardenCleanup.create({ data: { teamId, namespace, name, dueAt, createdAt: now } });
 }
 
 /** Names of the clusters and numbers of the servers that use the connection. */

@@ -1,5 +1,5 @@
-import { asTeamId, isTeamSlug, type TeamId } from '@corral/contracts';
-import type { Transaction } from '@corral/database';
+import { asTeamId, isTeamSlug, retentionLimits, type TeamId } from '@corral/contracts';
+import { readClock, type Transaction } from '@corral/database';
 
 /** A team by its id, and by the name that messages and paths show. */
 export interface NamedTeam {
@@ -18,27 +18,48 @@ export class TeamRuleError extends Error {
   override readonly name = 'TeamRuleError';
 }
 
+const DAY_MS = 86_400_000;
+
+/** Until then no other team gets the slug of a deleted one. */
+export const slugHeldUntil = (deletedAt: Date): Date =>
+  new Date(deletedAt.getTime() + retentionLimits.teamSlugDays * DAY_MS);
+
+/** Teams, except for deleted ones. */
 export const teamStore = (prisma: Transaction) => ({
-  /** @throws TeamRuleError when the slug is malformed, reserved or taken */
+  /** @throws TeamRuleError when the slug is malformed, reserved, taken, or that of a team that was deleted lately */
   async createTeam(slug: string): Promise<TeamRecord> {
     if (!isTeamSlug(slug)) {
       throw new TeamRuleError(
         `"${slug}" cannot be a team's name: use 1 to 63 characters of a-z, 0-9 and hyphens, no hyphen at either end, no xn-- at the start, and no reserved word such as www or mail.`,
       );
     }
+    await freeSlug(prisma, slug);
     const created = await prisma.team.createMany({ data: [{ slug }], skipDuplicates: true });
     if (created.count === 0) throw new TeamRuleError(`A team "${slug}" already exists.`);
     return teamOf(await prisma.team.findUniqueOrThrow({ where: { slug } }));
   },
 
   async findTeam(slug: string): Promise<TeamRecord | null> {
-    const row = await prisma.team.findUnique({ where: { slug } });
+    const row = await prisma.team.findUnique({ where: { slug, deletedAt: null } });
     return row && teamOf(row);
   },
 
   async listTeams(): Promise<TeamRecord[]> {
-    return (await prisma.team.findMany({ orderBy: { slug: 'asc' } })).map(teamOf);
+    return (await prisma.team.findMany({ where: { deletedAt: null }, orderBy: { slug: 'asc' } })).map(teamOf);
   },
 });
 const teamOf = <Row extends { readonly id: string }>(row: Row) => ({ ...row, id: asTeamId(row.id) });
+
+/** Takes the slug from a team that was deleted long ago. The logs refer to its row, which stays with its id as its slug. */
+async function freeSlug(tx: Transaction, slug: string): Promise<void> {
+  const team = await tx.team.findUnique({ where: { slug }, select: { id: true, deletedAt: true } });
+  if (team === null || team.deletedAt === null) return;
+  const until = slugHeldUntil(team.deletedAt);
+  if (until > (await readClock(tx)))
+    throw new TeamRuleError(
+      `A team "${slug}" was deleted on ${team.deletedAt.toISOString()}. Its name is free again on ${until.toISOString()}.`,
+    );
+  await tx.team.update({ where: { id: team.id }, data: { slug: team.id } });
+}
+
 export type TeamStore = ReturnType<typeof teamStore>;

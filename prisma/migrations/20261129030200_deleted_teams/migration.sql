@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "team" ADD COLUMN     "deleted_at" TIMESTAMPTZ(3);
