@@ -39,6 +39,14 @@ describe('the configuration', () => {
     expect(wrongVariables({ ...enough, GARDEN_IN_CLUSTER: '', GARDEN_KUBECONFIG: '/etc/garden' })).toEqual([]);
   });
 
+  it('names what is missing and what does not fit together at once', () => {
+    const env = { OIDC_CLIENT_ID: 'corral', OIDC_SCOPES: 'email', DEV_SIGN_IN: 'true', NODE_ENV: 'production' };
+
+    expect(wrongVariables(env).sort()).toEqual([
+      ...['DATABASE_URL', 'DEV_SIGN_IN', 'GARDEN_KUBECONFIG', 'HOST', 'OIDC_ISSUER', 'OIDC_SCOPES', 'SECRET_KEYS'],
+    ]);
+  });
+
   it('has features of the garden by their names', () => {
     expect(readClusterApiConfig(enough).GARDEN_FEATURES).toEqual(['control-plane-ha']);
     expect(readClusterApiConfig({ ...enough, GARDEN_FEATURES: 'arm64,control-plane-ha' }).GARDEN_FEATURES).toHaveLength(

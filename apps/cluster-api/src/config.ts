@@ -4,7 +4,6 @@ import { clientVariables, contactVariables, drainVariables, tlsVariables } from 
 import { secretKeys } from '@corral/secrets';
 import {
   type Config,
-  ConfigError,
   type ConfigProblem,
   consoleVariables,
   durationMs,
@@ -216,10 +215,10 @@ export const clusterApiConfig = {
  * @throws ConfigError that lists every wrong variable
  */
 export function readClusterApiConfig(env: NodeJS.ProcessEnv): Config<typeof clusterApiConfig> {
-  const config = readConfig(clusterApiConfig, env);
-  const problems = [...(config.DEV_SIGN_IN ? dangersOfDevSignIn(config) : []), ...problemsOfOidc(config)];
-  if (problems.length > 0) throw new ConfigError(problems);
-  return config;
+  return readConfig(clusterApiConfig, env, (config) => [
+    ...(config.DEV_SIGN_IN ? dangersOfDevSignIn(config) : []),
+    ...problemsOfOidc(config),
+  ]);
 }
 
 /** A sign-in without proof must be reachable only from the developer's machine. */

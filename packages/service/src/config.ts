@@ -23,20 +23,26 @@ export class ConfigError extends Error {
  * Reads and checks all declared variables. An empty variable counts as absent, because charts and compose files write absent
  * ones so.
  *
+ * @param problemsOf what is wrong with variables together. A variable that is wrong by itself is undefined there
  * @throws ConfigError that lists every wrong variable
  */
-export function readConfig<S extends Variables>(specs: S, env: NodeJS.ProcessEnv): Config<S> {
+export function readConfig<S extends Variables>(
+  specs: S,
+  env: NodeJS.ProcessEnv,
+  problemsOf: (config: Config<S>) => readonly ConfigProblem[] = () => [],
+): Config<S> {
   const given = Object.fromEntries(
     Object.entries(env).filter(([name, value]) => name in specs && value !== undefined && value.trim() !== ''),
   );
-  let problems: ConfigProblem[] = [];
+  const problems: ConfigProblem[] = [];
   const config = customCleanEnv(given, specs, (cleaned) => cleaned, {
     reporter: ({ errors }) => {
-      problems = Object.entries<Error | undefined>(errors).map(([variable, error]) =>
-        problemOf(variable, specs[variable] as Variable<unknown>, given[variable], error),
-      );
+      for (const [variable, error] of Object.entries<Error | undefined>(errors)) {
+        problems.push(problemOf(variable, specs[variable] as Variable<unknown>, given[variable], error));
+      }
     },
   });
+  problems.push(...problemsOf(config as Config<S>));
   if (problems.length > 0) throw new ConfigError(problems);
   return withPasswords(config) as Config<S>;
 }
