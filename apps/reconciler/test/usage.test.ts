@@ -208,9 +208,10 @@ describe('recording', () => {
     it('ends with the team', async () => {
       await record('10:30');
 
-      await add('DELETE FROM team WHERE id = $1', [acme.id]);
+      await add('UPDATE team SET deleted_at = now() WHERE id = $1', [acme.id]);
+      await record('11:30');
 
-      expect((await add('SELECT FROM usage_hour')).rowCount).toBe(0);
+      expect((await hoursOf(acme)).map(({ hour }) => hour)).toEqual(['10:00']);
     });
   });
 

@@ -92,12 +92,12 @@ export const sampleStore = (pool: Pool) => ({
     return (rows[0] as { now: Date }).now;
   },
 
-  /** Ids of the next teams, in their order. @param after null for the first ones */
+  /** Ids of the next teams, in their order, without deleted ones. @param after null for the first ones */
   async listTeams(after: TeamId | null, limit: number): Promise<readonly TeamId[]> {
-    const { rows } = await pool.query<{ id: string }>('SELECT id FROM team WHERE id > $1::uuid ORDER BY id LIMIT $2', [
-      after ?? NO_TEAM,
-      limit,
-    ]);
+    const { rows } = await pool.query<{ id: string }>(
+      'SELECT id FROM team WHERE id > $1::uuid AND deleted_at IS NULL ORDER BY id LIMIT $2',
+      [after ?? NO_TEAM, limit],
+    );
     return rows.map(({ id }) => asTeamId(id));
   },
 
