@@ -291,7 +291,7 @@ const audit = createRoute({
   getParentRoute: () => team,
   path: '/audit',
   staticData: { title: 'Audit', needs: { operation: 'listAudit', what: 'see the audit log' } },
-  validateSearch: textSearch('kind', 'action', 'outcome', 'name', 'type', 'actor', 'from', 'to'),
+  validateSearch: textSearch('kind', 'action', 'outcome', 'name', 'type', 'actor', 'request_id', 'from', 'to'),
   component: lazyRouteComponent(() => import('./audit/audit-page.js'), 'AuditPage'),
 });
 

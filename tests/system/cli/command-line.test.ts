@@ -250,6 +250,8 @@ describe('the rest of the product', () => {
     await ann.json('people', 'role', String(member.id), 'member', '--yes');
     const { id } = await ann.json('invitations', 'create', 'grace@acme.test');
     expect(await ann.run('invitations', 'revoke', id)).toMatchObject({ code: 0 });
+    const [, revoked] = await ann.json('audit', '--name', 'grace@acme.test');
+    expect(await ann.json('audit', '--request-id', revoked.requestId)).toEqual([revoked]);
     expect(await ann.json('sessions', 'list')).toContainEqual(expect.objectContaining({ current: true }));
     const trust = ['--issuer', 'https://issuer.acme.test', '--audience', apiUrl, '--account', 'ci'];
     expect(await ann.run('issuers', 'set', 'forge', ...trust, '--claim', 'ref=x')).toMatchObject({

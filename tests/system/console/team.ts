@@ -174,6 +174,14 @@ export function testTeam(started: () => RunningConsole): void {
     const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
     expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['third']);
 
+    await page.getByRole('button', { name: 'Details: Created DNS token third' }).click();
+    const requestId = (await page.getByText(/^Request /).textContent())?.split(' ')[1] ?? '';
+    await page.goto(page.url().replace(/\?.*/, ''));
+    await page.getByRole('row', { name: /first/ }).waitFor();
+    await page.getByLabel('Whole request ID').fill(requestId);
+    await page.getByRole('row', { name: /first/ }).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /third/ }).waitFor();
+
     await page.getByLabel('Whole name of the target').fill('nothing');
     await page.getByText('No entry matches the filters.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();

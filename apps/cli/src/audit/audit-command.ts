@@ -17,6 +17,7 @@ interface AuditOptions {
   readonly action?: string;
   readonly actor?: string;
   readonly name?: string;
+  readonly requestId?: string;
   readonly from?: string;
   readonly to?: string;
 }
@@ -35,6 +36,7 @@ export function auditCommand(withCli: WithCli): Command {
     .option('--action <action>', 'only entries of this action, such as cluster.delete')
     .option('--actor <actor>', 'e-mail address, or user, account, token, service, operator …')
     .option('--name <name>', 'only entries about this name')
+    .option('--request-id <id>', 'only what the request with this X-Correlation-Id did')
     .option('--from <time>', 'only entries at or after this time (RFC 3339)')
     .option('--to <time>', 'only entries before this time')
     .action(withCli(showAudit));
@@ -45,7 +47,8 @@ const POLL_MS = 2_000;
 const OVERLAP_MS = 60_000;
 
 async function showAudit(cli: Cli, options: AuditOptions): Promise<void> {
-  const { follow = false, limit, ...query } = options;
+  const { follow = false, limit, requestId, ...filters } = options;
+  const query = { ...filters, ...(requestId !== undefined && { request_id: requestId }) };
   const api = await connectTeam(cli);
   const entries = (await newest(api, query, limit)).reverse();
   if (!follow) {
@@ -67,7 +70,7 @@ function targetOf({ target, dns }: AuditEntry): string {
   return dns === null ? target.name || target.id : `${dns.name} ${dns.type}`;
 }
 
-type AuditQuery = Omit<AuditOptions, 'follow' | 'limit'>;
+type AuditQuery = Omit<AuditOptions, 'follow' | 'limit' | 'requestId'> & { readonly request_id?: string };
 
 async function newest({ client, team, signal }: TeamApi, query: AuditQuery, limit: number): Promise<AuditEntry[]> {
   const entries: AuditEntry[] = [];

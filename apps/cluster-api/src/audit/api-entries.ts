@@ -58,9 +58,10 @@ const actorColumn = `(CASE WHEN entry.user_id IS NOT NULL THEN 'user' WHEN entry
   WHEN entry.operator IS NOT NULL THEN 'operator' ELSE 'service' END)`;
 
 function pageOfLog(query: AuditQuery): Sql {
-  const { kind, action, outcome, name, actor } = query.filters;
+  const { kind, action, outcome, name, actor, requestId } = query.filters;
   // The one that leaves the fewest entries comes first: an index serves it, and the others are conditions.
   const filters: IndexedBy = [
+    ...(requestId === null ? [] : [['entry.request_id', sql`${requestId}`] as const]),
     ...(name === null ? [] : [['entry.target_name', sql`${name}`] as const]),
     ...(actor === null ? [] : [actorIs(actor)]),
     ...(action === null ? [] : [['entry.action', sql`${action}`] as const]),
@@ -68,7 +69,7 @@ function pageOfLog(query: AuditQuery): Sql {
   ];
   const conditions = filters.map(([column, value]) => sql`${sqlText(column)} = ${value}`);
   if (kind === null) return newestEntries('audit_entry', query, filters.slice(0, 1), conditions.slice(1));
-  if (name !== null) {
+  if (name !== null || requestId !== null) {
     const isOfKind = sql`split_part(entry.action, '.', 1) = ${kind}`;
     return newestEntries('audit_entry', query, filters.slice(0, 1), [isOfKind, ...conditions.slice(1)]);
   }

@@ -1,7 +1,7 @@
 import { type AuditActorKind, type AuditOutcome, normalEmail, parseId } from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
 import type { AuditFilters, AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from './log.js';
-import { combinationsOf, newestEntries, newestOfGroups } from './newest-entries.js';
+import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-entries.js';
 
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
 const PAGE_BYTES_MAX = 1_048_576;
@@ -50,7 +50,7 @@ const ofSessions = ({ teamId }: AuditQuery): Sql =>
   sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND session_id IS NOT NULL`;
 
 function pageOfLog(query: AuditQuery): Sql {
-  const { action, outcome, name, type, token, actor } = query.filters;
+  const { action, outcome, name, type, token, actor, requestId } = query.filters;
   const operation = action?.slice('dns.'.length) ?? null;
   const kindOfActor = actor !== null && actorsOfLog.includes(actor) ? actor : null;
   const conditions = [
@@ -70,10 +70,15 @@ function pageOfLog(query: AuditQuery): Sql {
     ...(token === null ? [] : [tokensNamed(query, token)]),
     ...(isOfPerson ? [tokensOf(query, actor)] : []),
   ];
-  if (name !== null) {
+  const rare: IndexedBy = [
+    ...(requestId === null ? [] : [['entry.request_id', sql`${requestId}`] as const]),
+    ...(name === null ? [] : [['entry.name', sql`${name}`] as const]),
+  ];
+  if (rare.length > 0) {
     const isOfTokens = tokens.map((used) => sql`entry.token_id IN (${used})`);
-    const all = [...isWanted('entry'), ...isOfTokens, ...conditions];
-    return newestEntries(table, query, [['entry.name', sql`${name}`]], all);
+    const isOther = rare.slice(1).map(([column, value]) => sql`${sqlText(column)} = ${value}`);
+    const all = [...isOther, ...isWanted('entry'), ...isOfTokens, ...conditions];
+    return newestEntries(table, query, rare.slice(0, 1), all);
   }
   if (tokens.length > 0) {
     const used = tokens.reduce((left, right) => sql`${left} INTERSECT ${right}`);

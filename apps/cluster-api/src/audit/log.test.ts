@@ -22,6 +22,7 @@ const noFilters: AuditFilters = {
   type: null,
   token: null,
   actor: null,
+  requestId: null,
   from: null,
   to: null,
 };

@@ -25,6 +25,7 @@ export interface AuditFilters {
   readonly type: string | null;
   readonly token: string | null;
   readonly actor: string | null;
+  readonly requestId: string | null;
   readonly from: Date | null;
   readonly to: Date | null;
 }

@@ -58,6 +58,7 @@ function filtersOf(req: Request): AuditFilters {
     type: query.get('type'),
     token: query.get('token'),
     actor: query.get('actor'),
+    requestId: query.get('request_id'),
     from: timeOf('from'),
     to: timeOf('to'),
   };

@@ -237,6 +237,20 @@ describe('audit', () => {
       ]);
     });
 
+    it('shows what one request of the team did, in both logs, and combines that with the other filters', async () => {
+      const other = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+      const tokenId = await givenToken(test, team, 'ci');
+      const requestId = randomUUID();
+      const write = await givenDnsEntry(test, team, { tokenId, requestId, name: 'a', createdAt: minute(1) });
+      const call = await givenApiEntry(test, team, { requestId, name: 'a', createdAt: minute(0) });
+      await givenDnsEntry(test, team, { tokenId, name: 'a', requestId: randomUUID() });
+      await givenApiEntry(test, other, { requestId, name: 'a' });
+
+      expect(idsOf(await list(`request_id=${requestId}`))).toEqual([write, call]);
+      expect(idsOf(await list(`request_id=${requestId}&name=a&kind=cluster`))).toEqual([call]);
+      expect(idsOf(await list(`request_id=${requestId}&outcome=refused`))).toEqual([]);
+    });
+
     it('has shorter pages when bodies are large, without gaps', async () => {
       const tokenId = await givenToken(test, team, 'ci');
       const requestBody = JSON.stringify({ records: [{ value: 'x'.repeat(600_000) }] });

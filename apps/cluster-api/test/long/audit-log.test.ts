@@ -47,6 +47,7 @@ describe('audit filters', () => {
         name: ['web', 'api', 'mail'][at % 3] as string,
         type: at % 4 === 0 ? 'TXT' : 'A',
         operation: ['create', 'delete', 'set_records'][at % 3] as string,
+        requestId: [null, 'request-1', 'request-2'][at % 5] ?? null,
         // At most one write per record set may be pending, over all teams, so none is here.
         state: tokenId === null ? 'observed' : (states[1 + (at % 4)] as string),
         createdAt: minutes(at % 11),
@@ -57,6 +58,7 @@ describe('audit filters', () => {
         action: ['cluster.declare', 'cluster.delete', 'kubeconfig.issue', 'connection.replace'][at % 4] as string,
         name: ['web', 'api', 'main'][at % 3] as string,
         userId: [team.admin.id, team.member.id, null][at % 3] as string | null,
+        requestId: [null, 'request-1', 'request-2'][at % 5] ?? null,
         detail: [{}, { issued: true }, { issued: false }][(at >> 2) % 3] as object,
         createdAt: minutes(at % 11),
       });
@@ -64,12 +66,12 @@ describe('audit filters', () => {
   }
 
   type Filters = Partial<
-    Record<'kind' | 'action' | 'outcome' | 'name' | 'type' | 'token' | 'actor' | 'from' | 'to', string>
+    Record<'kind' | 'action' | 'outcome' | 'name' | 'type' | 'token' | 'actor' | 'request_id' | 'from' | 'to', string>
   >;
 
   /** A second implementation of the filters. */
   function admits(
-    { kind, action, outcome, name, type, token, actor, from, to }: Filters,
+    { kind, action, outcome, name, type, token, actor, request_id: requestId, from, to }: Filters,
     entry: AuditEntryBody,
   ): boolean {
     const isToken = entry.actor.kind === 'token' && (entry.actor.id === token || entry.actor.name === token);
@@ -82,6 +84,7 @@ describe('audit filters', () => {
       (type === undefined || entry.dns?.type === type) &&
       (token === undefined || isToken) &&
       (actor === undefined || isActor) &&
+      (requestId === undefined || entry.requestId === requestId) &&
       (from === undefined || Date.parse(entry.createdAt) >= Date.parse(from)) &&
       (to === undefined || Date.parse(entry.createdAt) < Date.parse(to))
     );
@@ -101,6 +104,7 @@ describe('audit filters', () => {
         type: word('A', 'TXT', 'a', 'AAAA'),
         token: word('ci', 'of acme', 'of globex', 'nothing', ...new Set(tokenIds as string[])),
         actor: word('user', 'token', 'service', 'upstream', 'admin@acme.test', 'admin@globex.test', 'nobody@acme.test'),
+        request_id: word('request-1', 'request-2', 'request-3'),
         from: moment,
         to: moment,
       },
@@ -157,16 +161,16 @@ describe('the plan of a page', () => {
     INSERT INTO app_user (id, email) VALUES ('${TEAM}', 'much@long.test'), (gen_random_uuid(), 'rare@long.test');
     INSERT INTO dns_token (team_id, name, hash, scopes)
     SELECT '${TEAM}', name, sha256(('long ' || name)::bytea), '{dns}' FROM unnest('{much,rare}'::text[]) AS name;
-    INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, created_at)
+    INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, created_at, request_id)
     SELECT '${TEAM}', 'token', (SELECT id FROM dns_token WHERE team_id = '${TEAM}' AND name = word), 7001, word,
            CASE word WHEN 'rare' THEN 'CNAME' ELSE 'A' END, CASE word WHEN 'rare' THEN 'delete' ELSE 'create' END,
-           CASE word WHEN 'rare' THEN 'refused' ELSE 'completed' END::dns_audit_state, now() + n * interval '1 ms'
+           CASE word WHEN 'rare' THEN 'refused' ELSE 'completed' END::dns_audit_state, now() + n * interval '1 ms', word
     FROM (SELECT n, CASE n WHEN 1 THEN 'rare' ELSE 'much' END AS word FROM generate_series(1, ${ENTRIES}) AS n) AS numbered;
-    INSERT INTO audit_entry (team_id, user_id, operator, action, target_kind, target_id, target_name, detail, created_at)
+    INSERT INTO audit_entry (team_id, user_id, operator, action, target_kind, target_id, target_name, detail, created_at, request_id)
     SELECT '${TEAM}', CASE WHEN n <> 2 THEN (SELECT id FROM app_user WHERE email = word || '@long.test') END,
            CASE n WHEN 2 THEN 'ada' END,
            CASE word WHEN 'rare' THEN 'kubeconfig.issue' ELSE 'cluster.declare' END, 'Cluster', '${TEAM}', word,
-           '{"issued": false}', now() + n * interval '1 ms'
+           '{"issued": false}', now() + n * interval '1 ms', word
     FROM (SELECT n, CASE n WHEN 1 THEN 'rare' ELSE 'much' END AS word FROM generate_series(1, ${ENTRIES}) AS n) AS numbered;
     ANALYZE`);
   });
@@ -199,7 +203,16 @@ describe('the plan of a page', () => {
       },
     } as unknown as Transaction;
     const log = { api: apiAudit, dns: dnsAudit }[source](counting as Parameters<typeof apiAudit>[0]);
-    const none = { kind: null, action: null, outcome: null, name: null, type: null, token: null, actor: null };
+    const none = {
+      kind: null,
+      action: null,
+      outcome: null,
+      name: null,
+      type: null,
+      token: null,
+      actor: null,
+      requestId: null,
+    };
     const page = await log({
       teamId: TEAM,
       filters: { ...none, from: null, to: null, ...filters },
@@ -213,6 +226,8 @@ describe('the plan of a page', () => {
     it.each<[string, AuditSource, Partial<AuditFilters>]>([
       ['of a record set', 'dns', { name: 'rare' }],
       ['of a token', 'dns', { token: 'rare' }],
+      ['of a request', 'dns', { requestId: 'rare' }],
+      ['of a call', 'api', { requestId: 'rare', outcome: 'refused' }],
       ['of a type', 'dns', { type: 'CNAME' }],
       ['of a DNS action', 'dns', { action: 'dns.delete' }],
       ['of an outcome of DNS writes', 'dns', { outcome: 'refused' }],

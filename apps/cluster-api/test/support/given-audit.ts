@@ -22,6 +22,7 @@ export interface DnsEntry {
   readonly foundApplied: boolean | null;
   readonly count: number;
   readonly refusalCode: string | null;
+  readonly requestId: string | null;
   readonly createdAt: Date;
 }
 
@@ -31,6 +32,7 @@ export interface ApiEntry {
   /** Null for the service itself. */
   readonly userId: string | null;
   readonly detail: object;
+  readonly requestId: string | null;
   readonly createdAt: Date;
 }
 
@@ -58,8 +60,8 @@ export async function givenDnsEntry(
   const { rows } = await pool.query<{ id: number }>(
     `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
                                   upstream_status, upstream_body, found_body, found_applied, lease_until, created_at,
-                                  count, refusal_code, before_body)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16, $17) RETURNING id`,
+                                  count, refusal_code, before_body, request_id)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16, $17, $18) RETURNING id`,
     [
       team.id,
       actor,
@@ -78,6 +80,7 @@ export async function givenDnsEntry(
       entry.count ?? 1,
       entry.refusalCode ?? null,
       beforeBody,
+      entry.requestId ?? null,
     ],
   );
   return `dns-${rows[0]?.id}`;
@@ -87,11 +90,12 @@ export async function givenDnsEntry(
 export async function givenApiEntry(
   { db }: TestClusterApi,
   team: TestTeam,
-  { action = 'cluster.declare', name = 'web', userId = null, detail = {}, createdAt }: Partial<ApiEntry> = {},
+  entry: Partial<ApiEntry> = {},
 ): Promise<string> {
+  const { action = 'cluster.declare', name = 'web', userId = null, detail = {}, requestId = null, createdAt } = entry;
   const target = { targetKind: 'Cluster', targetId: randomUUID(), targetName: name };
   const { id } = await db.auditEntry.create({
-    data: { teamId: team.id, userId, action, detail, ...target, ...(createdAt && { createdAt }) },
+    data: { teamId: team.id, userId, action, detail, requestId, ...target, ...(createdAt && { createdAt }) },
   });
   return `api-${id}`;
 }

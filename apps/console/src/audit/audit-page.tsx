@@ -85,7 +85,7 @@ export function AuditPage() {
   );
 }
 
-type Filter = 'kind' | 'action' | 'outcome' | 'name' | 'actor' | 'from' | 'to';
+type Filter = 'kind' | 'action' | 'outcome' | 'name' | 'actor' | 'request_id' | 'from' | 'to';
 
 function Filters() {
   const filters = useSearch({ from: '/signed-in/teams/$team/audit' });
@@ -125,6 +125,11 @@ function Filters() {
         label="Whole address, or token, service …"
         value={filters.actor ?? ''}
         onChange={(value) => set('actor', value)}
+      />
+      <DelayedInput
+        label="Whole request ID"
+        value={filters.request_id ?? ''}
+        onChange={(value) => set('request_id', value)}
       />
       <TextInput
         type="date"

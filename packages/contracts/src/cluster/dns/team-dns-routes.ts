@@ -16,6 +16,7 @@ const auditFilters: readonly ClusterQueryParameter[] = [
     type: 'string',
     description: 'E-mail address of a user; or `user`, `token`, `service`, `upstream`, `course`, `account`.',
   },
+  { name: 'request_id', type: 'string', description: '`X-Correlation-Id` of the answer to a request.' },
   { name: 'from', type: 'time', description: 'Entries at or after this time.' },
   { name: 'to', type: 'time', description: 'Entries before this time.' },
 ];
