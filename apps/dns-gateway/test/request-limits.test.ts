@@ -307,6 +307,16 @@ describe('limits of requests', () => {
       expect((await from('2001:db8:2::1')).status).toBe(401);
     });
 
+    it('cannot have more tokens looked at from other networks of its /48 than four times the limit', async () => {
+      await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
+      const present = (host: number, token: string) =>
+        gateway.call('GET', LIST, { token, headers: { 'X-Forwarded-For': `2001:db8:1:${host}::1` } });
+      for (let host = 0; host < 8; host += 1) await present(host, `wrong-${host}`);
+
+      expectLimited(await present(8, gateway.acme.token), 'this network');
+      expect((await gateway.call('GET', LIST, { headers: { 'X-Forwarded-For': '2001:db8:2::1' } })).status).toBe(200);
+    });
+
     it('gets its charge back when the token is valid, and so does its /48', async () => {
       await start({ perAddressPerMinute: 1 }, { trustProxy: 1 });
       const headers = { 'X-Forwarded-For': '2001:db8:1::1' };

@@ -186,65 +186,69 @@ export function addressLimiter(
     const credential = credentialOf(req);
     return credential !== null && good.get(credential) === true;
   };
-  const ofAddress = requestLimiter(buckets, {
-    name: `${prefix}address`,
-    perMinute,
-    keyOf: addressOf,
-    skip: isKnown,
-    refuse: (seconds) => refuse(seconds, 'address'),
-  });
-  const ofSite = requestLimiter(buckets, {
-    name: `${prefix}site`,
-    perMinute: perMinute * ADDRESSES_PER_SITE,
-    keyOf: siteOf,
-    // An IPv4 address belongs to none.
-    skip: (req) => isKnown(req) || !siteOf(req).includes(':'),
-    refuse: (seconds) => refuse(seconds, 'network'),
-  });
+  /** For an address and its /48. */
+  const limiterOf = (suffix: string, isFree: (req: Request) => boolean): RequestLimiter => {
+    const ofAddress = requestLimiter(buckets, {
+      name: `${prefix}address${suffix}`,
+      perMinute,
+      keyOf: addressOf,
+      skip: isFree,
+      refuse: (seconds) => refuse(seconds, 'address'),
+    });
+    const ofSite = requestLimiter(buckets, {
+      name: `${prefix}site${suffix}`,
+      perMinute: perMinute * ADDRESSES_PER_SITE,
+      keyOf: siteOf,
+      // An IPv4 address belongs to none.
+      skip: (req) => isFree(req) || !siteOf(req).includes(':'),
+      refuse: (seconds) => refuse(seconds, 'network'),
+    });
+    return {
+      check: (req, res, next) =>
+        ofAddress.check(req, res, (error?: unknown) =>
+          error === undefined ? ofSite.check(req, res, next) : next(error),
+        ),
+      giveBack(res) {
+        ofAddress.giveBack(res);
+        ofSite.giveBack(res);
+      },
+    };
+  };
+  const requests = limiterOf('', isKnown);
   // Each look at a credential costs a query, so it has a limit, too.
-  const ofLooks = requestLimiter(buckets, {
-    name: `${prefix}address-looks`,
-    perMinute,
-    keyOf: addressOf,
-    refuse: (seconds) => refuse(seconds, 'address'),
-  });
+  const looks = limiterOf('-looks', () => false);
   const bad = new LRUCache<string, true>({ max: CREDENTIALS_KEPT, ttl: BAD_FOR_MS });
   /** Requests that passed beyond the limit, with their refusal if the credential is not good. */
   const lookedAt = new WeakMap<Response, unknown>();
-  const charge: RequestHandler = (req, res, next) =>
-    ofAddress.check(req, res, (error?: unknown) => (error === undefined ? ofSite.check(req, res, next) : next(error)));
   const check: RequestHandler = (req, res, next) =>
-    charge(req, res, (refusal?: unknown) => {
+    requests.check(req, res, (refusal?: unknown) => {
       const credential = credentialOf(req);
       if (refusal === undefined || credential === null || bad.has(credential)) return next(refusal);
-      ofLooks.check(req, res, (error?: unknown) => {
+      looks.check(req, res, (error?: unknown) => {
         if (error !== undefined) return next(refusal);
         lookedAt.set(res, refusal);
         next();
       });
     });
-  const giveBack = (res: Response): void => {
-    ofAddress.giveBack(res);
-    ofSite.giveBack(res);
-  };
   return {
-    giveBack,
+    giveBack: requests.giveBack,
     beforeCheck: check,
     afterCheck(req, res, next) {
       const credential = credentialOf(req);
       if (isGood(res)) {
         if (credential !== null) good.set(credential, true);
+        requests.giveBack(res);
         if (lookedAt.has(res)) {
-          ofLooks.giveBack(res);
+          looks.giveBack(res);
           clearBudgets(res);
-        } else giveBack(res);
+        }
         next();
         return;
       }
       const wasGood = credential !== null && good.delete(credential);
       if (credential !== null) bad.set(credential, true);
       if (lookedAt.has(res)) next(lookedAt.get(res));
-      else if (wasGood) charge(req, res, next);
+      else if (wasGood) requests.check(req, res, next);
       else next();
     },
   };
