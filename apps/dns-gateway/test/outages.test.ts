@@ -3,6 +3,7 @@ import { checkDnsAnswer } from '@corral/contracts';
 import { type DatabaseDoor, databaseDoor, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { auditOf } from './support/audit.js';
+import { createSet, makeDemo } from './support/demos.js';
 import { type Answer, startGateway, type TestGateway, UPSTREAM_TOKEN, ZONE } from './support/start-gateway.js';
 
 describe('Postgres', () => {
@@ -167,6 +168,19 @@ describe('a suspended team', () => {
 
     expect([read.status, refused.status, calls, written.status]).toEqual([200, 403, 0, 201]);
     expect(refused.json.error).toMatchObject({ code: 'forbidden', message: expect.stringContaining('suspended') });
+  });
+
+  it('cannot write by the token of a demo either, until it is resumed', async () => {
+    const demo = await makeDemo(at);
+    const before = at.upstreamCalls();
+    await at.pool.query(`UPDATE team SET suspended_at = now() WHERE slug = 'acme'`);
+
+    const refused = await createSet(at, demo.token, demo.label);
+    const calls = at.upstreamCalls() - before;
+    await at.pool.query('UPDATE team SET suspended_at = NULL');
+    const written = await createSet(at, demo.token, demo.label);
+
+    expect([refused.status, calls, written.status]).toEqual([403, 0, 201]);
   });
 });
 

@@ -182,7 +182,8 @@ export function decideBegin(
 ): Decision {
   const { owner, latest, isHeld } = seen;
   if (isHeld) return { kind: 'held' };
-  if (owner.isSuspended) return { kind: 'suspended' };
+  // Without a token Corral itself clears a demo that has ended.
+  if (owner.isSuspended && newWrite.tokenId !== null) return { kind: 'suspended' };
   if (!owner.isLive && newWrite.write.operation !== 'delete') return { kind: 'ended' };
   if (latest?.state === 'pending') {
     const [entryId, identical] = [Number(latest.id), isIdentical(newWrite, latest)];

@@ -13,7 +13,7 @@ export interface OwnerRow {
 export interface LockedOwner {
   /** Whether it may write. Ending a demo takes the lock too, so no write begins after its end was committed. */
   readonly isLive: boolean;
-  /** Whether operators have suspended the team. */
+  /** Whether operators have suspended the team, or that of the demo. */
   readonly isSuspended: boolean;
   /** A team's own quota of records; null for that of the installation. */
   readonly recordsMax: number | null;
@@ -36,8 +36,9 @@ export async function lockOwner(tx: Transaction, { kind, id }: OwnerRow): Promis
           SELECT true AS "isLive", suspended_at IS NOT NULL AS "isSuspended", dns_records_max AS "recordsMax", ${clock} AS now
           FROM (SELECT dns_records_max, suspended_at FROM team WHERE id = ${id}::uuid FOR NO KEY UPDATE) AS locked`
       : await tx.$queryRaw<LockedOwner[]>`
-          SELECT ended_at IS NULL AND expires_at > ${clock} AS "isLive", false AS "isSuspended", NULL::int AS "recordsMax", ${clock} AS now
-          FROM (SELECT ended_at, expires_at FROM demo WHERE id = ${id}::uuid FOR NO KEY UPDATE) AS locked`;
+          SELECT ended_at IS NULL AND expires_at > ${clock} AS "isLive", NULL::int AS "recordsMax", ${clock} AS now,
+                 EXISTS (SELECT FROM team WHERE team.id = locked.team_id AND suspended_at IS NOT NULL) AS "isSuspended"
+          FROM (SELECT ended_at, expires_at, team_id FROM demo WHERE id = ${id}::uuid FOR NO KEY UPDATE) AS locked`;
   return owner;
 }
 

@@ -132,4 +132,14 @@ describe('the deletion of a set left behind by an ended demo', () => {
     expect(await deleting(acceptedWith('running'))).toEqual({ kind: 'deleted' });
     expect([sent, await stateOfEntry()]).toEqual([[], 'unsent']);
   });
+
+  it('goes on while the team of the demo is suspended', async () => {
+    await pool.query(
+      `WITH suspended AS (INSERT INTO team (slug, suspended_at) VALUES ('acme', now()) RETURNING id)
+       UPDATE demo SET team_id = suspended.id, course_code_id = NULL FROM suspended WHERE demo.id = $1`,
+      [demoId],
+    );
+
+    expect(await deleting(acceptedWith('success'))).toEqual({ kind: 'deleted' });
+  });
 });
