@@ -22,7 +22,7 @@ import { isHeld, type Prisma } from '@corral/database';
 import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, PersonCaller, RequestContext } from '../changes/caller.js';
-import { notFound, Problem } from '../problem.js';
+import { notFound, Problem, teamSuspended } from '../problem.js';
 import { purposeOf } from './request.js';
 
 /** The context of the request, for use cases, which do not know Express. */
@@ -161,7 +161,7 @@ function admitted(account: CallingAccount, route: ClusterRoute, req: Request): A
 /** A suspended team reads, and plans what it would change. */
 function refuseChangeOfSuspended(team: { readonly isSuspended: boolean }, route: ClusterRoute, req: Request): void {
   if (!team.isSuspended || !isRefusedWhileHeld(route) || purposeOf(req) === 'dryRun') return;
-  throw new Problem('permission_denied', 'The team is suspended: it can read, but change nothing. Ask the operators.');
+  throw teamSuspended();
 }
 
 const accountRefusals: Readonly<Record<AccountRefusal, string>> = {

@@ -5,9 +5,9 @@ import { recordAudit } from '../audit/record-audit.js';
 import type { KeyedRequest, PersonCaller, RequestContext } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
-import { found, notFound } from '../problem.js';
+import { found, notFound, teamSuspended } from '../problem.js';
 import { requireAdmin } from '../teams/rules.js';
-import { insertMember, listMembers, type MemberRecord, readTeamNames, writeRole } from '../teams/store.js';
+import { insertMember, isSuspended, listMembers, type MemberRecord, readTeamNames, writeRole } from '../teams/store.js';
 import {
   checkInvitedTeam,
   checkRenewal,
@@ -146,7 +146,7 @@ async function audit(
   await recordAudit(tx, caller, { action, target: targetOf(invitation), detail: { role } });
 }
 
-/** @throws Problem `not_found`, `invitation_expired` */
+/** @throws Problem `not_found`, `invitation_expired`, `permission_denied` for a suspended team */
 export async function acceptInvitation(
   prisma: Transaction,
   changeTeam: ChangeTeam,
@@ -161,6 +161,7 @@ export async function acceptInvitation(
     const present = (await listMembers(tx, team.id)).find((member) => member.userId === userId);
     const decision = decideAcceptance(invitation, present?.role ?? null, now);
     if (decision.kind === 'unchanged') return { ...invitation, team };
+    if (await isSuspended(tx, team.id)) throw teamSuspended();
     const { role } = decision;
     if (present === undefined) await insertMember(tx, team.id, userId, role, now);
     else if (present.role !== role) await writeRole(tx, team.id, userId, role);

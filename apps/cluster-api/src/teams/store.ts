@@ -71,6 +71,10 @@ export async function readTeamNames(db: Transaction, id: TeamId): Promise<TeamNa
   return teamNamesOf(await db.team.findUniqueOrThrow({ where: { id }, select: prismaSelect(teamColumns.names) }));
 }
 
+/** Whether operators have suspended the team. */
+export const isSuspended = async (db: Transaction, id: TeamId): Promise<boolean> =>
+  (await db.team.count({ where: { id, suspendedAt: { not: null } } })) > 0;
+
 /** @throws Error when the team does not exist */
 export async function readTeam(db: Transaction, id: TeamId, now = new Date()): Promise<TeamRecord> {
   const [team] = await readTeams(db, [id], now);

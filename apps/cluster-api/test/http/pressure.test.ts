@@ -329,10 +329,11 @@ describe('a suspended team', () => {
   });
   afterAll(() => t.close());
 
+  const suspend = (suspendedAt: Date | null) =>
+    t.db.team.updateMany({ where: { slug: t.acme.slug }, data: { suspendedAt } });
+
   it('reads and plans, and its changes are refused until it is resumed', async () => {
     const path = t.acme.path('/clusters/late/');
-    const suspend = (suspendedAt: Date | null) =>
-      t.db.team.updateMany({ where: { slug: t.acme.slug }, data: { suspendedAt } });
     const put = (query = '') => t.api.as(t.acme.member).put(`${path}${query}`).send({ spec: aClusterSpec() });
     await suspend(new Date());
 
@@ -341,6 +342,19 @@ describe('a suspended team', () => {
     const refused = await put().expect(403);
     await suspend(null);
     await put().expect(202);
+
+    expect(refused.body).toMatchObject({ code: 'permission_denied', detail: expect.stringContaining('suspended') });
+  });
+
+  it('gets no member by an invitation that was sent before, until it is resumed', async () => {
+    const invitations = t.api.as(t.acme.admin).post(`/a/${t.acme.slug}/team/api/invitations/`);
+    const { body: invitation } = await invitations.send({ email: t.globex.member.email }).expect(201);
+    const accept = () => t.api.as(t.globex.member).post(`/invitations/${invitation.id}/accept/`);
+    await suspend(new Date());
+
+    const refused = await accept().expect(403);
+    await suspend(null);
+    await accept().expect(200);
 
     expect(refused.body).toMatchObject({ code: 'permission_denied', detail: expect.stringContaining('suspended') });
   });
