@@ -147,6 +147,18 @@ describe('the standing of a team', () => {
     expect(resumed?.suspendedAt).toBeNull();
   });
 
+  it('has no viewer who could write with a DNS token of their own', async () => {
+    const { id } = await admin.json<{ id: string }>('user', 'create', 'ann@acme.test');
+    await admin.run('team', 'add-member', 'acme', 'ann@acme.test');
+    await admin.run('token', 'issue', 'acme', '--name', 'hers');
+    await admin.pool.query('UPDATE dns_token SET created_by = $1', [id]);
+
+    const { out } = await admin.run('team', 'add-member', 'acme', 'ann@acme.test', '--role', 'viewer');
+
+    expect(out).toBe('User ann@acme.test is viewer of team acme. DNS tokens revoked: hers.\n');
+    expect((await admin.pool.query('SELECT FROM dns_token WHERE revoked_at IS NULL')).rowCount).toBe(0);
+  });
+
   it('loses a member with the DNS tokens of that member, once', async () => {
     const { id } = await admin.json<{ id: string }>('user', 'create', 'ann@acme.test');
     await admin.run('team', 'add-member', 'acme', 'ann@acme.test', '--role', 'admin');

@@ -1,5 +1,6 @@
-import { type MemberRecord, type TeamRecord, teamStore, userStore } from '@corral/auth';
+import { type MemberRecord, revokeOrHandOverDnsTokens, type TeamRecord, teamStore, userStore } from '@corral/auth';
 import { type Role, roles } from '@corral/contracts';
+import { lockChangesOfTeams } from '@corral/database';
 import { auditLog, courseStore, endDemosOfTeam } from '@corral/dns-data';
 import { Command, Option } from 'commander';
 import type { WithContext } from '../admin-context.js';
@@ -43,14 +44,31 @@ export function teamCommand(withContext: WithContext): Command {
     .addOption(new Option('--role <role>', 'role of the user in the team').choices(roles).default('member'))
     .action(
       withContext(
-        async ({ change, getTeam, getUser, print }, slug: string, email: string, { role }: { role: Role }) => {
+        async (
+          { change, operator, getTeam, getUser, print },
+          slug: string,
+          email: string,
+          { role }: { role: Role },
+        ) => {
           const [team, user] = [await getTeam(slug), await getUser(email)];
           const target = { kind: 'Member', id: user.id, name: user.email };
-          await change(
+          const revoked = await change(
             () => ({ team, action: 'member.add', target, detail: { role } }),
-            (tx) => userStore(tx).saveMember(team, user, role),
+            async (tx) => {
+              await lockChangesOfTeams(tx, [team.id]);
+              const by = { userId: null, requestId: null, operator };
+              // A viewer could still write with them.
+              const tokens =
+                role === 'viewer' ? await revokeOrHandOverDnsTokens(tx, team.id, user.id, 'revoke', by) : [];
+              await userStore(tx).saveMember(team, user, role);
+              return tokens.map(({ name }) => name);
+            },
           );
-          print({ team: slug, email: user.email, role }, `User ${user.email} is ${role} of team ${slug}.\n`);
+          const tokens = revoked.length === 0 ? '' : ` DNS tokens revoked: ${revoked.join(', ')}.`;
+          print(
+            { team: slug, email: user.email, role, dnsTokensRevoked: revoked },
+            `User ${user.email} is ${role} of team ${slug}.${tokens}\n`,
+          );
         },
       ),
     );
