@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { connectBudgetStore } from '@corral/admission';
 import { connectPrisma, type Prisma } from '@corral/database';
 import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-data';
-import { type StartedWorker, startWorker } from '@corral/queue';
+import { prepareQueue, type StartedWorker, startWorker } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { silentLog } from '@corral/service';
 import { createEmptyDatabase, patientTransactions, type RunningProcess, startProcess } from '@corral/testing';
@@ -465,7 +465,10 @@ describe('doctor', () => {
     readonly state: string;
     readonly text: string;
   }
-  beforeEach(() => admin.empty());
+  beforeEach(async () => {
+    await admin.empty();
+    await prepareQueue({ databaseUrl: admin.databaseUrl });
+  });
 
   // Roles belong to the server, where others have theirs.
   const run = (...argv: string[]) =>
@@ -505,6 +508,13 @@ describe('doctor', () => {
     );
 
     expect([await stateOf('hold'), await stateOf('sync')]).toEqual(['warning', 'failed']);
+  });
+
+  it('names a queue that is not prepared, and does not prepare it', async () => {
+    await admin.pool.query('DROP SCHEMA bullmq CASCADE');
+
+    expect(await stateOf('queue')).toBe('failed');
+    expect((await admin.pool.query(`SELECT FROM pg_namespace WHERE nspname = 'bullmq'`)).rowCount).toBe(0);
   });
 
   it('names an API that does not answer by TLS', async () => {

@@ -17,14 +17,20 @@ export async function prepareQueue({ databaseUrl }: { readonly databaseUrl: stri
   client.on('error', () => undefined); // the next statement reports it
   try {
     await client.connect();
-    const version = await assertSchemaCompatibility(client, queueSchema).catch((error: unknown) => {
-      if (error instanceof SchemaMigrationRequiredError) return 0;
-      throw error;
-    });
-    if (version < LATEST_SCHEMA_VERSION) await runMigrations(client, queueSchema);
+    if (!(await isQueuePrepared(client))) await runMigrations(client, queueSchema);
     await createJobNumbers(client);
   } finally {
     await client.end();
+  }
+}
+
+/** Whether the schema of the queue in Postgres is that of this release, or a newer one that fits. Changes nothing. */
+export async function isQueuePrepared(database: pg.Client | pg.Pool): Promise<boolean> {
+  try {
+    return (await assertSchemaCompatibility(database, queueSchema)) >= LATEST_SCHEMA_VERSION;
+  } catch (error) {
+    if (error instanceof SchemaMigrationRequiredError) return false;
+    throw error;
   }
 }
 

@@ -1,5 +1,5 @@
 import { databaseServices, findHold } from '@corral/database';
-import { connectQueue } from '@corral/queue';
+import { connectQueue, isQueuePrepared } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { readBudgets } from '../commands/upstream.js';
 import { type Check, failed, ok, unchecked, warning } from './check.js';
@@ -21,16 +21,20 @@ export const services: Check = async ({ pool }) => {
     : failed(`No process is alive of: ${missing.join(', ')}. Start it, and read its first lines.`);
 };
 
-export const queue: Check = async ({ context: { settings } }) => {
+export const queue: Check = async ({ context: { settings }, pool }) => {
   const { redisUrl, databaseUrl } = settings;
+  // A queue in Postgres that is opened by the owner of its schema would be migrated.
+  if (redisUrl === undefined) {
+    return (await isQueuePrepared(pool))
+      ? ok('Without Redis, jobs are in Postgres.')
+      : failed('The queue in Postgres is not that of this release. Run `migrate`.');
+  }
   const connected = connectQueue({ redisUrl, databaseUrl, log: silentLog });
   try {
     await connected.ping();
-    return ok(redisUrl === undefined ? 'Without Redis, jobs are in Postgres.' : 'Redis answers.');
+    return ok('Redis answers.');
   } catch {
-    return failed(
-      `${redisUrl === undefined ? 'The queue in Postgres' : 'Redis'} does not answer. Check REDIS_URL, and that it runs.`,
-    );
+    return failed('Redis does not answer. Check REDIS_URL, and that it runs.');
   } finally {
     await connected.close();
   }
