@@ -14,6 +14,7 @@ import { exitCodes } from '../src/exit-codes.js';
 import { clusterCommands, dnsCommands } from '../src/operation-commands.js';
 import { failureText } from '../src/output/failure-text.js';
 import { buildProgram } from '../src/run-cli.js';
+import { runCorral } from './support/run-corral.js';
 
 const context = { zoneName: 'example.test', ownerLabel: 'acme', records: { used: 2, reserved: 0, limit: 10 } };
 const records = (...values: string[]) => values.map((value) => ({ value, comment: null }));
@@ -103,6 +104,14 @@ describe('the text of a refusal', () => {
       'spec.a is required; spec.b is required. (validation_failed)',
     );
   });
+});
+
+it.each(['abc', '0', '-1', '9007199254740993'])('says that %s is no number of a server', async (number) => {
+  const env = { CORRAL_URL: 'http://127.0.0.1:1', CORRAL_TOKEN: 'corral_token' };
+
+  const { code, err } = await runCorral(['--team', 'acme', 'servers', 'get', 'main', '--', number], { env });
+
+  expect([code, err]).toEqual([exitCodes.usage.code, expect.stringContaining('The number of a server is')]);
 });
 
 it('gives each entry once, and again when its outcome is known', () => {

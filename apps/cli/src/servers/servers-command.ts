@@ -7,7 +7,6 @@ import { usageError } from '../exit-codes.js';
 import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts } from '../output/table.js';
-import { wholeNumber } from '../settings/options.js';
 
 type Server = ClusterSchemas['AdoptedServer'];
 type Spec = Server['spec'];
@@ -49,8 +48,12 @@ export function serversCommand(withCli: WithCli): Command {
   return command;
 }
 
-const SERVER_NUMBER_MAX = Number.MAX_SAFE_INTEGER;
-const numberOf = (text: string): number => wholeNumber(SERVER_NUMBER_MAX)(text);
+/** @throws CliError */
+function numberOf(text: string): number {
+  const number = /^\d{1,16}$/.test(text) ? Number(text) : 0;
+  if (number >= 1 && number <= Number.MAX_SAFE_INTEGER) return number;
+  throw usageError('The number of a server is a whole number, such as 4711: the one that the cloud project shows.');
+}
 
 async function listServers(cli: Cli, ref: string): Promise<void> {
   const { client, team, signal } = await connectTeam(cli);
