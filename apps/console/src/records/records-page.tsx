@@ -187,7 +187,7 @@ function Editor({ changes, context, rrsets, onLines }: EditorProps) {
   const isNew = editing.key === null;
   return (
     <SetEditor
-      isNew={isNew}
+      seen={editing.seen}
       draft={editing.draft}
       onDraft={(draft) => setEditing({ ...editing, draft })}
       // A set that is staged to go can be made anew.
@@ -196,11 +196,11 @@ function Editor({ changes, context, rrsets, onLines }: EditorProps) {
       saving={saving}
       onSave={(set) => {
         setEditing({ ...editing, saving: keyOf(set) });
-        begin(planChanges(rrsets, [{ ...set, seen: editing.seen }], context));
+        begin(planChanges(rrsets, [set], context));
       }}
       onStage={(set) => {
         endEditing();
-        stage([{ ...set, seen: editing.seen }]);
+        stage([set]);
       }}
       onCancel={endEditing}
       onLines={onLines}

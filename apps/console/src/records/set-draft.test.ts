@@ -13,8 +13,8 @@ const existing: Rrset = {
   records: [{ value: '192.0.2.7', comment: 'web' }],
   zone: 1,
 };
-const read = (draft: Partial<SetDraft>, isNew = true) =>
-  readDraft({ ...emptyDraft, records: [{ value: '192.0.2.1', comment: '' }], ...draft }, [existing], context, isNew);
+const read = (draft: Partial<SetDraft>) =>
+  readDraft({ ...emptyDraft, records: [{ value: '192.0.2.1', comment: '' }], ...draft }, [existing], context, null);
 
 describe('a record set that is edited', () => {
   it('becomes the set that is wanted, without what surrounds its values', () => {
@@ -41,6 +41,7 @@ describe('a record set that is edited', () => {
           { value: '192.0.2.2', comment: null },
         ],
       },
+      seen: null,
     });
   });
 
@@ -55,10 +56,22 @@ describe('a record set that is edited', () => {
   it('shows a set as it is', () => {
     const content = { ttl: 300, labels: { env: 'prod' }, records: [{ value: '192.0.2.7', comment: 'web' }] };
 
-    expect(readDraft(draftOf('www.acme', 'A', content), [existing], context, false)).toMatchObject({
+    expect(readDraft(draftOf('www.acme', 'A', content), [existing], context, content)).toMatchObject({
       wanted: { content },
       problems: [],
       warnings: [],
+    });
+  });
+
+  it('keeps what somebody else changed since it was opened, and says what it would replace', () => {
+    const seen = { ttl: 60, labels: {}, records: [{ value: '192.0.2.6', comment: null }] };
+    const [{ records, ttl, labels }, draft] = [existing, draftOf('www.acme', 'A', seen)];
+    const of = (typed: Partial<SetDraft>) => readDraft({ ...draft, ...typed }, [existing], context, seen);
+
+    expect(of({})).toMatchObject({ to: { records, ttl, labels }, warnings: [] });
+    expect(of({ ttl: '60', labels: 'env=test' })).toMatchObject({
+      to: { records, ttl, labels: { env: 'test' } },
+      warnings: ['www.acme A was changed after you began, and this replaces that change.'],
     });
   });
 

@@ -46,6 +46,8 @@ export interface DraftProblem {
 
 export interface ReadDraft {
   readonly wanted: WantedSet;
+  /** What would become of the set, with what somebody else changed meanwhile and the draft does not. */
+  readonly to: SetContent | null;
   /** All that the API or the provider refuses. */
   readonly problems: readonly DraftProblem[];
   /** What it replaces that somebody else changed. */
@@ -67,9 +69,14 @@ export function typedName(typed: string, { zoneName, ownerLabel }: PlanContext):
 /**
  * Reads a draft, with what is wrong about it by the rules of a plan.
  *
- * @param isNew the set must not exist yet
+ * @param seen the set as it was when the draft was begun; null: it must not exist yet
  */
-export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: PlanContext, isNew: boolean): ReadDraft {
+export function readDraft(
+  draft: SetDraft,
+  rrsets: readonly Rrset[],
+  context: PlanContext,
+  seen: SetContent | null,
+): ReadDraft {
   const name = typedName(draft.name, context);
   const { type } = draft;
   const ttl = draft.ttl.trim() === '' ? null : Number(draft.ttl);
@@ -78,7 +85,8 @@ export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: Pl
     .map(({ value, comment }, at) => ({ value: typedValue(type, value.trim()), comment: comment.trim() || null, at }))
     .filter(({ value, comment, at }, _, all) => value !== '' || comment !== null || all.length === at + 1);
   const records = typed.map(({ value, comment }) => ({ value, comment }));
-  const wanted: WantedSet = { name, type, content: { records, ttl, labels: labels ?? {} } };
+  const content = { records, ttl, labels: labels ?? {} };
+  const wanted: WantedSet = { name, type, content, seen };
   const plan = planChanges(rrsets, [wanted], context);
   const [change] = [...plan.refused, ...plan.waves.flat()];
   const found = change === undefined ? [] : problemsOf(change, coverageOf(context), context.zoneName);
@@ -86,11 +94,12 @@ export function readDraft(draft: SetDraft, rrsets: readonly Rrset[], context: Pl
   const problems: (DraftProblem | false)[] = [
     ...found.map(({ at, text }) => ({ at: typeof at === 'number' ? (typed[at]?.at ?? at) : at, text })),
     found.length === 0 && change?.refusal !== undefined && { at: 'name', text: change.refusal },
-    isNew && exists && { at: 'name', text: `The set ${name} ${type} exists already. Change that one.` },
+    seen === null && exists && { at: 'name', text: `The set ${name} ${type} exists already. Change that one.` },
     labels === null && { at: 'labels', text: 'Labels have the form key=value, separated by commas.' },
     plan.quotaProblem !== null && { at: 'plan', text: plan.quotaProblem },
   ];
-  return { wanted, problems: problems.filter((problem) => problem !== false), warnings: plan.warnings };
+  const to = change === undefined ? existingContent(rrsets, name, type) : change.to;
+  return { wanted, to, problems: problems.filter((problem) => problem !== false), warnings: plan.warnings };
 }
 
 const typedValue = (type: string, typed: string): string => (type === 'TXT' && typed !== '' ? textValue(typed) : typed);

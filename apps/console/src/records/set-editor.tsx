@@ -1,5 +1,5 @@
 import { type Rrset, writableTypes } from '@corral/contracts';
-import type { PlanContext, WantedSet } from '@corral/domain';
+import type { PlanContext, SetContent, WantedSet } from '@corral/domain';
 import { ActionIcon, Button, NativeSelect, TextInput } from '@mantine/core';
 import { Plus, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react';
@@ -16,8 +16,8 @@ export interface Saving {
 }
 
 interface SetEditorProps {
-  /** Whether the set is created: then its name and type can be chosen. */
-  readonly isNew: boolean;
+  /** The set as it was when the editor was opened; null: it is created, so that its name and type can be chosen. */
+  readonly seen: SetContent | null;
   readonly draft: SetDraft;
   readonly onDraft: (draft: SetDraft) => void;
   readonly rrsets: readonly Rrset[];
@@ -33,12 +33,12 @@ interface SetEditorProps {
 
 /** Edits a record set in place. What would change stands beside Save; nothing is sent before. */
 export function SetEditor(props: SetEditorProps) {
-  const { isNew, draft, onDraft, rrsets, context, saving, onSave, onStage, onCancel, onLines } = props;
+  const { seen, draft, onDraft, rrsets, context, saving, onSave, onStage, onCancel, onLines } = props;
   const [refusals, setRefusals] = useState(0);
   const form = useRef<HTMLFieldSetElement>(null);
-  const { wanted, problems, warnings } = readDraft(draft, rrsets, context, isNew);
+  const isNew = seen === null;
+  const { wanted, to, problems, warnings } = readDraft(draft, rrsets, context, seen);
   const from = isNew ? null : existingContent(rrsets, draft.name, draft.type);
-  const to = wanted.content === null ? null : { ...wanted.content, labels: wanted.content.labels ?? {} };
   const title = useId();
   const isSaving = saving?.isRunning === true;
   useEffect(() => {
