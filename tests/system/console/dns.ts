@@ -127,6 +127,26 @@ export function testDns(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('keeps what was typed in a set that a filter hides or somebody else removes, and the keys of the list', async () => {
+    for (const name of ['api.acme', 'www.acme']) {
+      await sets.dns('POST', '', { name, type: 'A', records: [{ value: '192.0.2.1' }] });
+    }
+    const page = await running.open('/teams/acme/dns/records');
+    await page.getByRole('button', { name: 'Edit www.acme A' }).click();
+    await page.getByLabel('Value 1').fill('192.0.2.99');
+    await page.getByLabel('Filter by name').fill('api');
+    await rowOf(page, 'api.acme').waitFor();
+    expect(await page.getByLabel('Value 1').inputValue()).toBe('192.0.2.99');
+
+    await sets.dns('DELETE', '/www.acme/A');
+    await page.getByText('www.acme A was changed after you began, and this replaces that change.').waitFor();
+    expect(await page.getByLabel('Value 1').inputValue()).toBe('192.0.2.99');
+    await rowOf(page, 'api.acme').focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('group', { name: 'Change api.acme A' }).waitFor();
+    await closePage(page);
+  });
+
   it('selects ranges and all of a long list, and moves nothing under the pointer', async () => {
     for (let at = 1; at <= 40; at += 1) {
       await sets.dns('POST', '', { name: `n${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });

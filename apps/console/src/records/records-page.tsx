@@ -45,7 +45,10 @@ export function RecordsPage() {
   const context = zone.data &&
     usage.data && { zoneName: zone.data.name, ownerLabel: slug, records: usage.data.records };
   const wanted = useDeferredValue(search);
-  const shown = useMemo(() => shownSets(rrsets.data ?? [], wanted), [rrsets.data, wanted]);
+  const edited = editing?.key ?? null;
+  const shown = useMemo(() => shownSets(rrsets.data ?? [], wanted, edited), [rrsets.data, wanted, edited]);
+  // A set that somebody else removed has no row any more. What was typed stays.
+  const hasRow = edited !== null && shown.some((set) => keyOf(set) === edited);
   useFocusKept('[role="grid"] tr[tabindex="0"]', `${run === null} ${Object.keys(staged).length} ${editing === null}`);
 
   const list = Object.values(staged);
@@ -93,7 +96,7 @@ export function RecordsPage() {
                 <Loaded query={rrsets} what="record sets">
                   {(all) => (
                     <>
-                      {editing?.key === null && editor}
+                      {!hasRow && editor}
                       {shown.length === 0 ? (
                         <Empty>
                           {all.length === 0
@@ -110,7 +113,7 @@ export function RecordsPage() {
                           onSelected={setSelected}
                           outcomes={run?.outcomes ?? {}}
                           isRunning={run?.isRunning === true}
-                          editing={editing?.key ?? null}
+                          editing={hasRow ? edited : null}
                           actions={{
                             onEdit: (set) => setEditing({ draft: drafted(set), key: keyOf(set), seen: contentOf(set) }),
                             onClone: (set) => setEditing({ draft: drafted(set), key: null, seen: null }),

@@ -33,6 +33,10 @@ describe('the list of record sets', () => {
     expect(shownSets(sets, search).map(({ id }) => id)).toEqual(shown);
   });
 
+  it('keeps the set that is edited', () => {
+    expect(shownSets(sets, { filter: 'hello' }, 'n10 A').map(({ id }) => id)).toEqual(['n9/TXT', 'n10/A']);
+  });
+
   it.each([
     ['b', 'd', 'bcd'],
     ['d', 'b', 'bcd'],

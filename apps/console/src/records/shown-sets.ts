@@ -31,8 +31,8 @@ const textOf = ({ name, type, records, labels }: Rrset): string =>
     .toLowerCase();
 const collator = new Intl.Collator('en', { numeric: true });
 
-/** The record sets that match, in the order of the list. */
-export function shownSets(rrsets: readonly Rrset[], search: ListSearch): Rrset[] {
+/** The record sets that match, and the one with the key `kept`, in the order of the list. */
+export function shownSets(rrsets: readonly Rrset[], search: ListSearch, kept: string | null = null): Rrset[] {
   const { filter = '', type = '', label = '' } = search;
   const wanted = filter.trim().toLowerCase();
   const { column, isDescending } = sortOf(search);
@@ -40,9 +40,10 @@ export function shownSets(rrsets: readonly Rrset[], search: ListSearch): Rrset[]
   return rrsets
     .filter(
       (rrset) =>
-        (type === '' || rrset.type === type) &&
-        (label === '' || labelTexts(rrset.labels).includes(label)) &&
-        (wanted === '' || textOf(rrset).includes(wanted)),
+        keyOf(rrset) === kept ||
+        ((type === '' || rrset.type === type) &&
+          (label === '' || labelTexts(rrset.labels).includes(label)) &&
+          (wanted === '' || textOf(rrset).includes(wanted))),
     )
     .sort((one, other) => direction * collator.compare(textFor(one), textFor(other)));
 }
