@@ -215,6 +215,8 @@ describe('the rest of the product', () => {
     expect(await ann.json('connections', 'set', 'spare', '--name', 'Second')).toMatchObject({
       spec: { name: 'Second' },
     });
+    const seen = await ann.run('connections', 'set', 'spare', '--token', 'c'.repeat(64));
+    expect(seen).toMatchObject({ code: 2, err: expect.stringContaining('--token -') });
     expect(await ann.json('connections', 'list')).toHaveLength(2);
     expect((await ann.run('connections', 'delete', 'spare', '--yes')).code).toBe(0);
 

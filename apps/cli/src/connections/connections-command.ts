@@ -7,6 +7,7 @@ import { connectTeam } from '../clusters/team-api.js';
 import { confirmName, readSecret } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts } from '../output/table.js';
+import { requireInput } from '../settings/options.js';
 
 type Connection = ClusterSchemas['Connection'];
 type Phase = (typeof connectionPhases)[number];
@@ -97,6 +98,7 @@ interface ChangeOptions {
 }
 
 async function changeConnection(cli: Cli, ref: string, { name, token: from }: ChangeOptions): Promise<void> {
+  requireInput(from);
   const { client, team, signal } = await connectTeam(cli);
   const token = from === undefined ? undefined : await readSecret(cli.io, 'New token of the cloud project');
   const { body } = await edit(

@@ -1,4 +1,11 @@
 import { InvalidArgumentError, Option } from 'commander';
+import { usageError } from '../exit-codes.js';
+
+/** @throws CliError for a token that is given as an argument */
+export function requireInput(token: string | undefined): void {
+  if (token === undefined || token === '-') return;
+  throw usageError('A token in the arguments is seen by everybody on the machine. Use --token - and standard input.');
+}
 
 const unitsMs = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 const DAYS_MAX = 3_660;

@@ -5,6 +5,7 @@ import { connectClusters } from '../clusters/team-api.js';
 import { usageError } from '../exit-codes.js';
 import { renderFacts } from '../output/table.js';
 import type { StoredContext } from '../settings/config-file.js';
+import { requireInput } from '../settings/options.js';
 import { addressOf, chosenContext } from '../settings/settings.js';
 import { signInWithBrowser } from './browser-sign-in.js';
 import { signInByExchange } from './exchange.js';
@@ -46,9 +47,7 @@ export interface SignInOptions {
 
 async function signIn(cli: Cli, options: SignInOptions): Promise<void> {
   const { token, dnsUrl } = options;
-  if (token !== undefined && token !== '-') {
-    throw usageError('A token in the arguments is seen by everybody on the machine. Use --token - and standard input.');
-  }
+  requireInput(token);
   const found = await knownContext(cli);
   if (dnsUrl !== undefined) {
     if (token === undefined) throw usageError('The DNS API takes tokens only: add --token -.');
