@@ -1,5 +1,14 @@
 import { memoryBuckets } from '@corral/admission';
-import { sessionStore, startDnsSession, userStore } from '@corral/auth';
+import {
+  accountVerifier,
+  type CallingAccount,
+  hashAccountToken,
+  mintAccountToken,
+  sessionStore,
+  startDnsSession,
+  startDnsSessionOfAccount,
+  userStore,
+} from '@corral/auth';
 import {
   checkDnsAnswer,
   coversName,
@@ -340,6 +349,48 @@ describe('what a token says of itself', () => {
 
       expect(own).toMatchObject({ kind: 'session', name: 'session', team: 'seated', names: ['seated'] });
       expect(JSON.stringify(own)).not.toMatch(new RegExp(`eve|${user.id}|${sessionId}`));
+    });
+
+    it('that belongs to a service account reads and writes what the account is narrowed to, until the account ends', async () => {
+      const { id: teamId } = await gateway.createTeam('piped');
+      const { id: createdById } = await userStore(gateway.prisma).createUser({ email: 'ada@example.test' });
+      const { id: accountId } = await gateway.prisma.serviceAccount.create({
+        data: {
+          ...{
+            teamId,
+            createdById,
+            name: 'ci',
+            role: 'member',
+            clusters: ['*'],
+            actions: ['read', 'change', 'delete'],
+          },
+          ...{ dnsWithinName: 'ci.piped', dnsWithinTypes: ['A'] },
+        },
+      });
+      const text = mintAccountToken();
+      const [hash, expiresAt] = [new Uint8Array(hashAccountToken(text)), new Date(Date.now() + 3_600_000)];
+      await gateway.prisma.serviceAccountToken.create({ data: { teamId, accountId, createdById, hash, expiresAt } });
+      const account = (await accountVerifier(gateway.pool).find(text)) as CallingAccount;
+      const { token } = (await startDnsSessionOfAccount(gateway.prisma, account)) as { token: string };
+      const post = (name: string, type = 'A') =>
+        gateway.call('POST', `/zones/${ZONE}/rrsets`, { token, body: { name, type, records } });
+      const records = [{ value: '192.0.2.1' }];
+
+      expect(await tokenOf(token)).toMatchObject({ kind: 'session', name: 'ci', names: ['ci.piped'], types: ['A'] });
+      expect((await post('web.ci.piped')).status).toBe(201);
+      expect((await post('web.piped')).status).toBe(403);
+      expect((await post('txt.ci.piped', 'TXT')).status).toBe(403);
+      expect((await gateway.call('GET', `/zones/${ZONE}/rrsets`, { token })).json.rrsets).toHaveLength(1);
+      await gateway.prisma.team.update({ where: { id: teamId }, data: { suspendedAt: new Date() } });
+      expect((await post('late.ci.piped')).json.error.message).toContain('suspended');
+      expect((await gateway.call('GET', '/token', { token })).status).toBe(200);
+
+      await gateway.prisma.serviceAccount.delete({ where: { id: accountId } });
+
+      await waitFor(
+        'the end of the token',
+        async () => (await gateway.call('GET', '/token', { token })).status === 401,
+      );
     });
 
     it('without the scope dns says that it can do nothing', async () => {

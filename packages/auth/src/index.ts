@@ -5,7 +5,7 @@ export {
   hashAccountToken,
   mintAccountToken,
 } from './accounts/account-tokens.js';
-export { type DnsSession, type DnsSessionOwner, startDnsSession } from './dns/dns-session.js';
+export { type DnsSession, type DnsSessionOwner, startDnsSession, startDnsSessionOfAccount } from './dns/dns-session.js';
 export {
   type DnsTokenActor,
   type DnsTokenRecord,

@@ -1,9 +1,15 @@
 import { hashAccountToken, mintAccountToken } from '@corral/auth';
-import { clusterLimits, noNarrowing, type ServiceAccountSpec, type ServiceAccountSpecInput } from '@corral/contracts';
+import {
+  canNarrowTo,
+  clusterLimits,
+  noNarrowing,
+  type ServiceAccountSpec,
+  type ServiceAccountSpecInput,
+} from '@corral/contracts';
 import { recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import { found, Problem } from '../problem.js';
+import { found, invalidField, Problem } from '../problem.js';
 import { changesOf } from './rules.js';
 import {
   type AccountRecord,
@@ -26,7 +32,7 @@ const DAY_MS = 86_400_000;
  * Creates an account or changes it. Its tokens follow the change with their next request. A narrowing that is left out stays:
  * nobody widens an account by silence.
  *
- * @throws Problem `quota_exceeded`, `not_found`, `permission_denied`
+ * @throws Problem `validation_failed`, `quota_exceeded`, `not_found`, `permission_denied`
  */
 export const putAccount = (
   changeTeam: ChangeTeam,
@@ -35,14 +41,20 @@ export const putAccount = (
   { role, narrowing }: ServiceAccountSpecInput,
 ): Promise<{ readonly account: AccountRecord; readonly isNew: boolean }> =>
   changeTeam(caller, async (tx, now) => {
-    const teamId = caller.team.id;
+    const { id: teamId, slug } = caller.team;
+    const within = narrowing?.dns?.withinName;
+    if (within != null && !canNarrowTo(within, slug)) {
+      const must = `must be "${slug}" or a name below it`;
+      throw invalidField('validation_failed', '/spec/narrowing/dns/withinName', must);
+    }
     await requireAdminNow(tx, caller);
     const present = await findAccount(tx, teamId, name);
     if (present === null && (await countAccounts(tx, teamId)) >= clusterLimits.serviceAccountsPerTeam) {
       const detail = `The team has ${clusterLimits.serviceAccountsPerTeam} service accounts. Delete one first.`;
       throw new Problem('quota_exceeded', detail);
     }
-    const spec = { role, narrowing: { ...(present?.spec.narrowing ?? noNarrowing), ...narrowing } };
+    const before = present?.spec.narrowing ?? noNarrowing;
+    const spec = { role, narrowing: { ...before, ...narrowing, dns: { ...before.dns, ...narrowing?.dns } } };
     const changes = changesOf(present && partsOf(present.spec), partsOf(spec));
     if (present !== null && changes.length === 0) return { account: present, isNew: false };
     const account = await saveAccount(tx, caller, name, spec, now);
@@ -115,6 +127,8 @@ const partsOf = ({ role, narrowing }: ServiceAccountSpec) => ({
   '/spec/role': role,
   '/spec/narrowing/clusters': narrowing.clusters,
   '/spec/narrowing/actions': narrowing.actions,
+  '/spec/narrowing/dns/withinName': narrowing.dns.withinName,
+  '/spec/narrowing/dns/withinTypes': narrowing.dns.withinTypes,
 });
 
 const targetOf = ({ id, name }: AccountRecord) => ({ kind: 'ServiceAccount', id, name });

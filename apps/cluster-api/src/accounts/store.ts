@@ -55,17 +55,17 @@ interface AccountRow {
   readonly role: Role;
   readonly clusters: string[];
   readonly actions: string[];
+  readonly dnsWithinName: string | null;
+  readonly dnsWithinTypes: string[];
   readonly createdAt: Date;
   readonly updatedAt: Date;
 }
 
-const accountOf = ({ id, name, role, clusters, actions, createdAt, updatedAt }: AccountRow): AccountRecord => ({
-  id,
-  name,
-  spec: { role, narrowing: { clusters, actions: actions as AccountAction[] } },
-  createdAt,
-  updatedAt,
-});
+const accountOf = ({ id, name, role, clusters, createdAt, updatedAt, ...row }: AccountRow): AccountRecord => {
+  const dns = { withinName: row.dnsWithinName, withinTypes: row.dnsWithinTypes };
+  const narrowing = { clusters, actions: row.actions as AccountAction[], dns };
+  return { id, name, spec: { role, narrowing }, createdAt, updatedAt };
+};
 
 /** Sorted by name. */
 export async function listAccounts(db: Transaction, teamId: TeamId): Promise<AccountRecord[]> {
@@ -88,7 +88,15 @@ export async function saveAccount(
   { role, narrowing }: ServiceAccountSpec,
   now: Date,
 ): Promise<AccountRecord> {
-  const columns = { role, clusters: [...narrowing.clusters], actions: [...narrowing.actions], updatedAt: now };
+  const { clusters, actions, dns } = narrowing;
+  const columns = {
+    role,
+    clusters: [...clusters],
+    actions: [...actions],
+    dnsWithinName: dns.withinName,
+    dnsWithinTypes: [...dns.withinTypes],
+    updatedAt: now,
+  };
   const saved = await tx.serviceAccount.upsert({
     where: { teamId_name: { teamId, name } },
     create: { teamId, name, createdById, createdAt: now, ...columns },

@@ -1,5 +1,5 @@
 import { personOf } from '@corral/auth';
-import { apiVersion, type ServiceAccountBody, type TrustedIssuerBody } from '@corral/contracts';
+import { apiVersion, type ServiceAccountBody, type TrustedIssuerBody, type WritableType } from '@corral/contracts';
 import type { AccountRecord, AccountTokenRecord, TrustedIssuerRecord } from './store.js';
 
 const metadataOf = ({ name, id, createdAt, updatedAt }: AccountRecord | TrustedIssuerRecord, team: string) => ({
@@ -13,11 +13,19 @@ const metadataOf = ({ name, id, createdAt, updatedAt }: AccountRecord | TrustedI
 /** @param team its slug */
 export const accountBody = (account: AccountRecord, team: string): ServiceAccountBody => {
   const { role, narrowing } = account.spec;
+  const { withinName, withinTypes } = narrowing.dns;
   return {
     apiVersion,
     kind: 'ServiceAccount',
     metadata: metadataOf(account, team),
-    spec: { role, narrowing: { clusters: [...narrowing.clusters], actions: [...narrowing.actions] } },
+    spec: {
+      role,
+      narrowing: {
+        clusters: [...narrowing.clusters],
+        actions: [...narrowing.actions],
+        dns: { withinName, withinTypes: [...withinTypes] as WritableType[] },
+      },
+    },
   };
 };
 

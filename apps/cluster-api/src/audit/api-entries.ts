@@ -117,4 +117,5 @@ function actorOf({ userNumber, email, account, operator }: Actor): AuditRecord['
   return { kind: operator === null ? 'service' : 'operator', id: null, name: operator };
 }
 
-const credentialOf = ({ tokenId, issuer, subject }: AuditedAccount) => ({ tokenId, issuer, subject });
+/** How the log shows the credential of an account. */
+export const credentialOf = ({ tokenId, issuer, subject }: AuditedAccount) => ({ tokenId, issuer, subject });

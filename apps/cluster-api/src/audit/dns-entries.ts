@@ -1,7 +1,9 @@
 import { type AuditActorKind, type AuditOutcome, normalEmail, parseId } from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
+import { credentialOf } from './api-entries.js';
 import type { AuditFilters, AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from './log.js';
 import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-entries.js';
+import type { AuditedAccount } from './record-audit.js';
 
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
 const PAGE_BYTES_MAX = 1_048_576;
@@ -15,6 +17,8 @@ interface Row extends DnsAuditRecord {
   /** Of the person whose session the token belongs to, otherwise null. */
   readonly userNumber: number | null;
   readonly email: string | null;
+  /** The service account that the token belongs to, otherwise null. */
+  readonly account: AuditedAccount | null;
   readonly requestId: string | null;
   readonly operation: string;
   readonly state: AuditOutcome;
@@ -34,20 +38,19 @@ export const dnsAudit =
 
 /** Whether only entries of the other log can fit: otherwise this one would be read to its end in vain. */
 function isOfApi({ kind, action, actor }: AuditFilters): boolean {
-  return (
-    (kind !== null && kind !== 'dns') ||
-    (action !== null && !action.startsWith('dns.')) ||
-    actor === 'account' ||
-    actor === 'operator'
-  );
+  return (kind !== null && kind !== 'dns') || (action !== null && !action.startsWith('dns.')) || actor === 'operator';
 }
 
 const table = 'dns_audit_entry';
 const actorsOfLog: readonly string[] = ['token', 'upstream', 'course', 'service'];
 
-/** Tokens of people's sessions: with these, people act in person. */
+/** Tokens of sessions and of service accounts: with these, a person or an account acts itself. */
 const ofSessions = ({ teamId }: AuditQuery): Sql =>
   sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND session_id IS NOT NULL`;
+
+/** Those of one of both kinds. */
+const ofKind = (query: AuditQuery, actor: 'user' | 'account'): Sql =>
+  sql`${ofSessions(query)} AND ${sqlText(actor === 'user' ? 'created_by' : 'account')} IS NOT NULL`;
 
 function pageOfLog(query: AuditQuery): Sql {
   const { action, outcome, name, type, token, actor, requestId } = query.filters;
@@ -55,7 +58,7 @@ function pageOfLog(query: AuditQuery): Sql {
   const kindOfActor = actor !== null && actorsOfLog.includes(actor) ? actor : null;
   const conditions = [
     ...(kindOfActor === null ? [] : [sql`NOT coalesce(entry.token_id IN (${ofSessions(query)}), false)`]),
-    ...(actor === 'user' ? [sql`entry.token_id IN (${ofSessions(query)})`] : []),
+    ...(actor === 'user' || actor === 'account' ? [sql`entry.token_id IN (${ofKind(query, actor)})`] : []),
   ];
   const wanted = [
     ...(operation === null ? [] : [['operation', sql`${operation}`] as const]),
@@ -65,7 +68,7 @@ function pageOfLog(query: AuditQuery): Sql {
   ];
   const isWanted = (of: string): Sql[] =>
     wanted.map(([column, value]) => sql`${sqlText(`${of}.${column}`)} = ${value}`);
-  const isOfPerson = actor !== null && actor !== 'user' && kindOfActor === null;
+  const isOfPerson = actor !== null && actor !== 'user' && actor !== 'account' && kindOfActor === null;
   const tokens = [
     ...(token === null ? [] : [tokensNamed(query, token)]),
     ...(isOfPerson ? [tokensOf(query, actor)] : []),
@@ -113,7 +116,7 @@ function readRows(db: Prisma, query: AuditQuery): Promise<Row[]> {
   return db.$queryRaw<Row[]>`
     SELECT entry.id, entry.created_at AS "createdAt", entry.actor::text AS actor, entry.operation,
            entry.state::text AS state, token.id AS "tokenId", token.name AS "tokenName",
-           app_user.number AS "userNumber", app_user.email, zone.name AS zone, entry.name, entry.type,
+           app_user.number AS "userNumber", app_user.email, token.account, zone.name AS zone, entry.name, entry.type,
            entry.request_body AS "requestBody", ${cutOf('request')} AS "requestCut",
            entry.upstream_body AS "upstreamBody", ${cutOf('upstream')} AS "upstreamCut",
            entry.found_body AS "foundBody", ${cutOf('found')} AS "foundCut",
@@ -152,6 +155,7 @@ function recordOf(row: Row): AuditRecord {
     tokenName,
     userNumber,
     email,
+    account,
     found: _,
     ...dns
   } = row;
@@ -162,14 +166,16 @@ function recordOf(row: Row): AuditRecord {
     kind: 'dns',
     action: `dns.${operation}`,
     outcome: state,
-    // A person who writes with the token of their session acts in person.
+    // A person who writes with the token of their session acts in person, and so does an account.
     actor:
-      userNumber === null
-        ? { kind: actor, id: tokenId, name: tokenName }
-        : { kind: 'user', id: String(userNumber), name: email },
+      account !== null
+        ? { kind: 'account', id: account.id, name: account.name }
+        : userNumber === null
+          ? { kind: actor, id: tokenId, name: tokenName }
+          : { kind: 'user', id: String(userNumber), name: email },
     target: targetOf(dns),
     requestId,
-    detail: {},
+    detail: account === null ? {} : { credential: credentialOf(account) },
     changes: null,
     dns,
   };

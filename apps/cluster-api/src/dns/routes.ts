@@ -1,4 +1,4 @@
-import { countRequests, dnsTokenStore, startDnsSession } from '@corral/auth';
+import { countRequests, dnsTokenStore, startDnsSession, startDnsSessionOfAccount } from '@corral/auth';
 import {
   type ClusterOperationId,
   type DnsSessionBody,
@@ -10,7 +10,7 @@ import {
 import { readClock } from '@corral/database';
 import { auditLog } from '@corral/dns-data';
 import { queryOf } from '@corral/http-api';
-import type { RequestHandler } from 'express';
+import type { RequestHandler, Response } from 'express';
 import { callerOf, personCallerOf, signedInOf } from '../http/caller.js';
 import { bodyOf, idempotencyKeyOf, parsePaging } from '../http/request.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
@@ -27,6 +27,10 @@ const BUDGET_MS_MAX = 1_000;
 /** The handlers of DNS tokens, of tokens for a session, and of DNS usage. */
 export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: Services) {
   const { dnsApi } = config;
+  const startSessionOfPerson = (res: Response) => {
+    const { team, userId } = personCallerOf(res);
+    return startDnsSession(prisma, { sessionId: signedInOf(res).id, userId, teamId: team.id });
+  };
   const [mirror, issued] = [auditLog(prisma), dnsTokenStore(prisma)];
   return {
     async listDnsTokens(req, res) {
@@ -61,10 +65,12 @@ export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: Services
 
     async startDnsSession(_req, res) {
       if (dnsApi === null) throw notFound();
-      const { team, userId } = personCallerOf(res);
-      const session = await startDnsSession(prisma, { sessionId: signedInOf(res).id, userId, teamId: team.id });
+      const { account } = callerOf(res);
+      const session =
+        account === null ? await startSessionOfPerson(res) : await startDnsSessionOfAccount(prisma, account);
       if (session === null) {
-        throw new Problem('authentication_required', 'The session has ended. Sign in and try again.');
+        const detail = 'The session or the token has ended. Sign in, or use another token, and try again.';
+        throw new Problem('authentication_required', detail);
       }
       const { token, expiresAt } = session;
       res.status(201).json({ ...dnsApi, token, expiresAt: expiresAt.toISOString() } satisfies DnsSessionBody);

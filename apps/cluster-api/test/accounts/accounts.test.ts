@@ -44,7 +44,8 @@ const audits = () => test.db.auditEntry.findMany({ where: { teamId: team.id }, o
 describe('a service account', () => {
   it('is declared, changed, listed and deleted by administrators', async () => {
     const created = await put('ci', { role: 'member' }).expect(201);
-    const all = { clusters: ['*'], actions: ['read', 'change', 'delete', 'kubeconfig'] };
+    const dns = { withinName: null, withinTypes: [] };
+    const all = { clusters: ['*'], actions: ['read', 'change', 'delete', 'kubeconfig'], dns };
     expect(created.body.spec).toEqual({ role: 'member', narrowing: all });
     await asAdmin().put(accounts('ci/')).send(created.body).expect(200);
     const changed = await put('ci', { role: 'viewer', narrowing: { clusters: ['ci-*'] } }).expect(200);
@@ -61,14 +62,17 @@ describe('a service account', () => {
   });
 
   it('keeps a narrowing that is left out: silence widens nothing', async () => {
-    const narrowing = { clusters: ['ci-*'], actions: ['read'] };
+    const dns = { withinName: `ci.${team.slug}`, withinTypes: ['TXT'] };
+    const narrowing = { clusters: ['ci-*'], actions: ['read'], dns };
     await put('ci', { role: 'viewer', narrowing }).expect(201);
 
     expect((await put('ci', { role: 'member' }).expect(200)).body.spec).toEqual({ role: 'member', narrowing });
     expect((await put('ci', { role: 'member', narrowing: { clusters: ['*'] } })).body.spec).toEqual({
       role: 'member',
-      narrowing: { clusters: ['*'], actions: ['read'] },
+      narrowing: { clusters: ['*'], actions: ['read'], dns },
     });
+    const withoutTypes = { role: 'member', narrowing: { dns: { withinTypes: [] } } };
+    expect((await put('ci', withoutTypes)).body.spec.narrowing.dns).toEqual({ ...dns, withinTypes: [] });
   });
 
   it.each([
@@ -76,6 +80,11 @@ describe('a service account', () => {
     ['an unknown role', { role: 'owner' }, '/spec/role'],
     ['a star in the middle', { role: 'viewer', narrowing: { clusters: ['a*b'] } }, '/spec/narrowing/clusters/0'],
     ['no cluster', { role: 'viewer', narrowing: { clusters: [] } }, '/spec/narrowing/clusters'],
+    [
+      'names of others',
+      { role: 'viewer', narrowing: { dns: { withinName: 'ci.globex' } } },
+      '/spec/narrowing/dns/withinName',
+    ],
     ['an unknown action', { role: 'viewer', narrowing: { actions: ['write'] } }, '/spec/narrowing/actions/0'],
   ])('cannot have %s', async (_what, spec, pointer) => {
     const { body } = await put('ci', spec).expect(422);
@@ -787,6 +796,26 @@ describe('an account that trusts an issuer', () => {
       await change();
 
       await clusters(token).expect(401);
+    });
+
+    it('gets DNS tokens, which end with the trust in its issuer, and writes are logged with the subject', async () => {
+      const start = async () => {
+        const token = await tokenOf();
+        const { body } = await test.api.withToken(token).post(team.path('/dns-session/')).send().expect(201);
+        return body;
+      };
+      const { expiresAt } = await start();
+      const tokens = () => test.db.dnsToken.findMany({ where: { teamId: team.id } });
+
+      const [before] = await tokens();
+      expect(before).toMatchObject({
+        revokedAt: null,
+        account: { name: 'ci', issuer: issuer.url, subject: 'repo:acme/infra:ref:refs/heads/main' },
+      });
+      expect(Date.parse(expiresAt) - Date.now()).toBeLessThanOrEqual(900_000);
+      await test.api.as(team.admin).delete(team.path('/trusted-issuers/github/')).expect(204);
+
+      expect((await tokens()).map(({ revokedAt }) => revokedAt)).toEqual([expect.any(Date)]);
     });
 
     it('survives a declaration that changes nothing', async () => {

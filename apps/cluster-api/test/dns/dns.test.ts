@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { type BudgetStore, connectBudgetStore, type KeptReading } from '@corral/admission';
 import { dnsTokenStore, dnsTokenVerifier, isWellFormedDnsToken, requestCounter } from '@corral/auth';
+import type { AccountNarrowing, Role } from '@corral/contracts';
 import { connectHcloud } from '@corral/hcloud';
 import { createMetrics, silentLog } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -466,7 +467,95 @@ describe('dns session', () => {
     });
   });
 
+  describe('POST /dns-session/ with the token of a service account', () => {
+    const account = (spec: Partial<AccountNarrowing> & { role: Role }) => test.createAccount(team, 'ci', spec);
+    const startAs = (token: string) => test.api.withToken(token).post(team.path('/dns-session/')).send();
+    const dns = { withinName: null, withinTypes: [] };
+
+    it.each<[string, Partial<AccountNarrowing> & { role: Role }, string]>([
+      ['a member', { role: 'member' }, 'dns'],
+      ['an administrator', { role: 'admin' }, 'dns'],
+      ['a viewer', { role: 'viewer' }, 'dns:read'],
+      ['one that may only read', { role: 'member', actions: ['read'] }, 'dns:read'],
+      ['one that may not delete', { role: 'member', actions: ['read', 'change'] }, 'dns:read'],
+    ])('gives the account of %s a token with the right to write or not', async (_what, spec, scope) => {
+      const { body } = await startAs(await account(spec)).expect(201);
+
+      const found = await verifier.verify(body.token);
+      expect(found).toMatchObject({ ownerLabel: team.slug, scopes: [scope], withinName: null, withinTypes: [] });
+      expect((await rowsOf())[0]).toMatchObject({ name: 'ci', createdById: null });
+    });
+
+    it('is narrowed as the account is', async () => {
+      const withinName = `ci.${team.slug}`;
+      const token = await account({ role: 'member', dns: { withinName, withinTypes: ['TXT'] } });
+
+      const { body } = await startAs(token).expect(201);
+
+      expect(await verifier.verify(body.token)).toMatchObject({ withinName, withinTypes: ['TXT'] });
+    });
+
+    it('needs a name in the narrowing of an account that is narrowed to clusters', async () => {
+      await startAs(await account({ role: 'member', clusters: ['ci-*'] })).expect(403);
+      const withName = { clusters: ['ci-*'], dns: { ...dns, withinName: team.slug } };
+      await startAs(await test.createAccount(team, 'names', { role: 'member', ...withName })).expect(201);
+    });
+
+    it('is neither counted nor listed among the tokens of the team', async () => {
+      await startAs(await account({ role: 'member' })).expect(201);
+
+      expect((await test.api.as(team.admin).get(team.path('/dns-tokens/')).expect(200)).body.items).toEqual([]);
+      expect((await test.api.as(team.member).get(team.path('/dns-usage/'))).body.tokens.active).toBe(0);
+      expect(await test.db.teamEvent.count({ where: { teamId: team.id, kind: 'DnsToken' } })).toBe(0);
+    });
+
+    const put = (spec: object) =>
+      test.api
+        .as(team.admin)
+        .put(team.path('/service-accounts/ci/'))
+        .send({ spec: { role: 'member', ...spec } })
+        .expect(200);
+    it.each<[string, () => PromiseLike<unknown>]>([
+      ['its token is revoked', () => test.db.serviceAccountToken.updateMany({ data: { revokedAt: new Date() } })],
+      ['the account is deleted', () => test.api.as(team.admin).delete(team.path('/service-accounts/ci/')).expect(204)],
+      ['its role changes', () => put({ role: 'viewer' })],
+      ['its names are narrowed', () => put({ narrowing: { dns: { withinName: `a.${team.slug}` } } })],
+      ['it may do less', () => put({ narrowing: { actions: ['read'] } })],
+    ])('ends when %s', async (_what, end) => {
+      const { body } = await startAs(await account({ role: 'member' })).expect(201);
+      const kept = await started();
+
+      await end();
+
+      expect(await verifier.verify(body.token)).toBeNull();
+      expect(await verifier.verify(kept)).not.toBeNull();
+    });
+  });
+
   describe('the audit log', () => {
+    it('names the service account that writes, and its credential, also when the account is deleted', async () => {
+      const token = await test.createAccount(team, 'ci', { role: 'member' });
+      await test.api.withToken(token).post(team.path('/dns-session/')).send().expect(201);
+      const [row] = await rowsOf();
+      await givenDnsEntry(test, team, { tokenId: row?.id as string });
+      await test.api.as(team.admin).delete(team.path('/service-accounts/ci/')).expect(204);
+      const log = async (actor: string) =>
+        (
+          await test.api
+            .as(team.admin)
+            .get(team.path(`/audit/?kind=dns&actor=${actor}`))
+            .expect(200)
+        ).body.items;
+
+      expect(await log('account')).toEqual([
+        expect.objectContaining({
+          actor: { kind: 'account', id: expect.any(String), name: 'ci' },
+          detail: { credential: { tokenId: row?.sessionId, issuer: null, subject: null } },
+        }),
+      ]);
+      expect([await log('user'), await log('token')]).toEqual([[], []]);
+    });
+
     it('names the person who writes with the token of a session', async () => {
       await started();
       const [row] = await rowsOf();

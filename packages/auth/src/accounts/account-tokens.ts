@@ -44,6 +44,7 @@ type Row = Omit<CallingAccount, 'team' | 'actions'> & {
 const findAccount = {
   name: 'account-by-token',
   text: `SELECT account.id, account.name, account.role::text AS role, account.clusters, account.actions,
+                json_build_object('withinName', account.dns_within_name, 'withinTypes', account.dns_within_types) AS dns,
                 token.id AS "tokenId", trusted.issuer, token.subject, team.id AS "teamId", team.slug,
                 team.number AS "teamNumber", team.suspended_at IS NOT NULL AS "isSuspended", team.account_requests_max AS "requestsMax",
                 ${isHeldNow} AS "isHeld"

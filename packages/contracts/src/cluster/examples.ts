@@ -198,7 +198,11 @@ const teamEvent = {
   resource: null,
 };
 
-const narrowing = { clusters: ['ci-*'], actions: ['read', 'change'] };
+const narrowing = {
+  clusters: ['ci-*'],
+  actions: ['read', 'change'],
+  dns: { withinName: 'ci.acme', withinTypes: ['A', 'TXT'] },
+};
 const trust = {
   issuer: 'https://token.actions.githubusercontent.com',
   audience: 'https://clusters.example.org',

@@ -117,7 +117,8 @@ export const tokenSchema = atLeast({
   name: { type: 'string', minLength: 1 },
   kind: {
     enum: ['team', 'session', 'demo'],
-    description: '`team`: issued by the team. `session`: of a signed-in person. `demo`: of a demo.',
+    description:
+      '`team`: issued by the team. `session`: of a signed-in person or of a service account, for 15 minutes. `demo`: of a demo.',
   },
   scopes: {
     type: 'array',

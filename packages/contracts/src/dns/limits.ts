@@ -14,10 +14,12 @@ export const dnsLimits = {
   ttlSecondsMin: 60,
   ttlSecondsMax: 2_147_483_647,
   activeTokensPerTeam: 5,
-  /** Lifetime of the token of a signed-in person. */
+  /** Lifetime of the token of a signed-in person or of a service account. */
   sessionTokenSeconds: 900,
   /** Tokens of one session in one team: one per window of a browser, and those about to expire. */
   activeTokensPerSession: 10,
+  /** Tokens by one token of a service account: one for each job that runs at the same time. */
+  activeTokensPerAccountToken: 100,
   requestsPerTokenPerMinute: 120,
   requestsPerTeamPerMinute: 600,
   /** Reads of actions that do not wait: polls of actions that have ended. */

@@ -9,10 +9,13 @@ export const isForPeople = ({ access, people }: ClusterRoute): boolean => people
 
 /** The kind of action that a request to the route is. */
 export function accountActionOf({ method, path, isDryRun }: ClusterRoute): AccountAction {
-  if (method === 'get' || isDryRun) return 'read';
+  if (method === 'get' || isDryRun || isDnsSession(path)) return 'read';
   if (method === 'delete') return 'delete';
   return path.endsWith('/kubeconfig/') ? 'kubeconfig' : 'change';
 }
+
+/** The DNS token that it issues only reads where the account may not write. */
+const isDnsSession = (path: string): boolean => path.endsWith('/dns-session/');
 
 /** The path parameter with the name of a cluster; null for a route that names none. */
 export const clusterParameterOf = ({ path }: ClusterRoute): string | null =>
@@ -59,5 +62,6 @@ export function refusalOfAccount(
   if (!roleCovers(rights.role, access)) return 'role';
   if (!rights.actions.includes(accountActionOf(route))) return 'action';
   if (!isNarrowedToClusters(rights) || route.ofClusters !== undefined) return null;
+  if (isDnsSession(route.path) && rights.dns.withinName !== null) return null;
   return cluster !== null && coversCluster(rights.clusters, cluster) ? null : 'cluster';
 }

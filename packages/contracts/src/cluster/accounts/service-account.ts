@@ -1,4 +1,6 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
+import { dnsLimits } from '../../dns/limits.js';
+import { writableTypes } from '../../dns/names.js';
 import { declarationParserFor, strictParserFor } from '../../parser-for.js';
 import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
@@ -39,6 +41,23 @@ const actions = {
     'leave out a node pool of a cluster. `change`: all other requests.',
 } as const satisfies JSONSchema;
 
+const dnsParts = {
+  withinName: {
+    type: ['string', 'null'],
+    maxLength: dnsLimits.fullNameCharacters,
+    description:
+      'The DNS tokens of the account read and write only this name, relative to the zone, and names below it. Null: all names ' +
+      'of the team, or none if the account is narrowed to clusters.',
+  },
+  withinTypes: {
+    type: 'array',
+    items: { enum: writableTypes },
+    maxItems: writableTypes.length,
+    uniqueItems: true,
+    description: 'The DNS tokens of the account write only these record types. Empty: all types.',
+  },
+} as const satisfies Record<string, JSONSchema>;
+
 const specSchema = closed(['role'], {
   role: {
     ...roleSchema,
@@ -47,7 +66,7 @@ const specSchema = closed(['role'], {
   narrowing: {
     type: 'object',
     additionalProperties: false,
-    properties: { clusters, actions },
+    properties: { clusters, actions, dns: closed([], dnsParts) },
     description: 'Limits the account further. What is absent is unchanged; a new account is limited by its role only.',
   },
 });
@@ -62,7 +81,7 @@ export const serviceAccountSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'ServiceAccount' },
   metadata: exactly({ name: filled, id: uuid, team: filled, createdAt: time, updatedAt: time }),
-  spec: exactly({ role: roleSchema, narrowing: exactly({ clusters, actions }) }),
+  spec: exactly({ role: roleSchema, narrowing: exactly({ clusters, actions, dns: exactly(dnsParts) }) }),
 });
 
 export const serviceAccountListSchema = exactly({
@@ -89,9 +108,17 @@ export const createdAccountTokenSchema = exactly({
   expiresAt: time,
 });
 
+/** What the DNS tokens of an account cover. */
+export interface AccountDns {
+  /** Relative to the zone. Null: all names of the team, or none for an account that is narrowed to clusters. */
+  readonly withinName: string | null;
+  /** Empty for all. */
+  readonly withinTypes: readonly string[];
+}
 export interface AccountNarrowing {
   readonly clusters: readonly string[];
   readonly actions: readonly AccountAction[];
+  readonly dns: AccountDns;
 }
 export interface ServiceAccountSpec {
   readonly role: Role;
@@ -100,10 +127,14 @@ export interface ServiceAccountSpec {
 /** The requested account. What is absent is unchanged. */
 export interface ServiceAccountSpecInput {
   readonly role: Role;
-  readonly narrowing?: Partial<AccountNarrowing>;
+  readonly narrowing?: Partial<Omit<AccountNarrowing, 'dns'>> & { readonly dns?: Partial<AccountDns> };
 }
 /** The narrowing of an account that is limited by its role only. */
-export const noNarrowing: AccountNarrowing = { clusters: ['*'], actions: accountActions };
+export const noNarrowing: AccountNarrowing = {
+  clusters: ['*'],
+  actions: accountActions,
+  dns: { withinName: null, withinTypes: [] },
+};
 export type ServiceAccountBody = FromSchema<typeof serviceAccountSchema>;
 export type AccountTokenListBody = FromSchema<typeof accountTokenListSchema>;
 export type CreatedAccountTokenBody = FromSchema<typeof createdAccountTokenSchema>;

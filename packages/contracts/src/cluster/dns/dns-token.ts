@@ -85,7 +85,7 @@ export const createdDnsTokenSchema = exactly({
   },
 });
 
-/** The DNS token of a signed-in person, for the DNS API. */
+/** The DNS token of a signed-in person or of a service account, for the DNS API. */
 export const dnsSessionSchema = exactly({
   endpoint: { ...filled, description: 'Base URL of the DNS API.' },
   zone: { ...filled, description: 'Name of the zone in which the team has its name.' },
@@ -94,7 +94,8 @@ export const dnsSessionSchema = exactly({
     pattern: '^[A-Za-z0-9]{64}$',
     description:
       'Covers all names of the team; that of a viewer only reads. Ends with the session, with the membership in the team, ' +
-      'and when a viewer gets another role or the reverse.',
+      'and when a viewer gets another role or the reverse. That of a service account covers what the account is narrowed to, ' +
+      'writes if the account may `change` and `delete`, and ends with the token that asked for it and with each change of the account.',
   },
   expiresAt: { ...time, description: 'At most 15 minutes from now. Request another one before then.' },
 });

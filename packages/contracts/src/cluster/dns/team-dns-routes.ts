@@ -67,9 +67,9 @@ export const teamDnsRoutes = [
     operationId: 'startDnsSession',
     method: 'post',
     path: `${team}/dns-session/`,
-    summary: 'Issue a DNS token of 15 minutes that belongs to the caller’s session; that of a viewer only reads',
+    summary:
+      'Issue a DNS token of 15 minutes that ends with the caller’s session or token; that of a viewer only reads',
     access: 'viewer',
-    people: true,
     answers: { 201: 'dnsSession' },
   },
   {
