@@ -26,6 +26,14 @@ export class CliError extends Error {
 
 export const usageError = (message: string): CliError => new CliError('usage', message);
 
+/** A program that the command ran has failed, and said why itself. */
+export class ProgramFailed extends Error {
+  override readonly name = 'ProgramFailed';
+  constructor(readonly exitCode: number) {
+    super(String(exitCode));
+  }
+}
+
 /** Ends the command with a reason of which everything has been said already. */
 export class CliExit extends Error {
   override readonly name = 'CliExit';

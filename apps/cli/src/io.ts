@@ -11,6 +11,13 @@ export interface CliIo {
   /** Aborted when nobody reads the output any more. */
   readonly outputClosed: AbortSignal;
   readonly sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
+  /**
+   * Runs a program on the same terminal until it ends.
+   *
+   * @param env all of its variables
+   * @returns its exit code; null when it cannot be started
+   */
+  readonly run: (command: readonly string[], env: NodeJS.ProcessEnv) => Promise<number | null>;
   /** Opens the address in a browser. */
   readonly openBrowser: (url: string) => Promise<unknown>;
 }

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { exitCodes } from './exit-codes.js';
 import { runCli } from './run-cli.js';
+import { runProgram } from './run-program.js';
 
 const interruption = new AbortController();
 const outputClosed = new AbortController();
@@ -29,5 +30,6 @@ process.exitCode = await runCli(process.argv.slice(2), {
   sleep: async (ms, signal) => {
     await sleep(ms, undefined, signal === undefined ? {} : { signal }).catch(() => undefined);
   },
+  run: runProgram,
   openBrowser: async (url) => (await import('open')).default(url),
 });

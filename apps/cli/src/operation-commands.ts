@@ -37,7 +37,7 @@ export const clusterCommands = {
   createDnsToken: 'tokens dns create',
   getDnsToken: 'tokens dns list',
   revokeDnsToken: 'tokens dns revoke',
-  startDnsSession: 'dns list',
+  startDnsSession: 'dns token',
   getDnsUsage: 'usage',
   listAudit: 'audit',
   listTeamDetails: 'teams list',

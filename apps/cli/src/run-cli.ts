@@ -7,7 +7,7 @@ import { clustersCommand } from './clusters/clusters-command.js';
 import { connectionsCommand } from './connections/connections-command.js';
 import { demosCommand } from './dns/demos-command.js';
 import { dnsCommand } from './dns/dns-command.js';
-import { exitCodes } from './exit-codes.js';
+import { exitCodes, ProgramFailed } from './exit-codes.js';
 import type { CliIo } from './io.js';
 import { kubeconfigCommand } from './kubeconfig/kubeconfig-command.js';
 import { operationsCommand } from './operations/operations-command.js';
@@ -31,7 +31,7 @@ import { catalogueCommand, usageCommand } from './usage/usage-command.js';
  * Runs one command line.
  *
  * @param argv without the program's name
- * @returns the exit code
+ * @returns the exit code, which is that of the program if the command ran one
  */
 export async function runCli(argv: readonly string[], io: CliIo): Promise<number> {
   const program: Command = buildProgram(io, (action) => async (...args) => {
@@ -41,6 +41,7 @@ export async function runCli(argv: readonly string[], io: CliIo): Promise<number
     await program.parseAsync([...argv], { from: 'user' });
     return exitCodes[io.signal.aborted ? 'interrupted' : 'ok'].code;
   } catch (error) {
+    if (error instanceof ProgramFailed) return error.exitCode;
     const reason = reportError(error, io, program.opts<GlobalOptions>().output);
     return exitCodes[io.signal.aborted ? 'interrupted' : reason].code;
   }

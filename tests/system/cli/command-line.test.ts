@@ -208,6 +208,39 @@ describe('record sets', () => {
   });
 });
 
+describe('a pipeline without a DNS token', () => {
+  /** A client that knows the variables of the upstream only. */
+  const write = (name: string) => [
+    process.execPath,
+    '--input-type=module',
+    '--eval',
+    `const { HCLOUD_ENDPOINT, HCLOUD_TOKEN } = process.env;
+     const body = JSON.stringify({ name: '${name}', type: 'A', records: [{ value: '192.0.2.1' }] });
+     const headers = { authorization: 'Bearer ' + HCLOUD_TOKEN, 'content-type': 'application/json' };
+     const { zones } = await (await fetch(HCLOUD_ENDPOINT + '/zones', { headers })).json();
+     const url = HCLOUD_ENDPOINT + '/zones/' + zones[0].id + '/rrsets';
+     const { status } = await fetch(url, { method: 'POST', headers, body });
+     console.log(status);
+     process.exit(status === 201 ? 0 : 9);`,
+  ];
+
+  it('runs a client of the upstream with one of its service account, and exits as that does', async () => {
+    expect(await ci.run('dns', 'token', '--', ...write('piped.acme'))).toMatchObject({ code: 0, out: '201\n' });
+    await ann.json('accounts', 'set', 'ci', '--role', 'member', '--dns-within', 'ci.acme');
+    expect(await ci.run('dns', 'token', '--', ...write('other.acme'))).toMatchObject({ code: 9, out: '403\n' });
+    expect(await ci.run('dns', 'token', '--', ...write('web.ci.acme'))).toMatchObject({ code: 0, out: '201\n' });
+
+    expect(await ci.run('dns', 'token')).toMatchObject({ code: 0, out: expect.stringMatching(/^[A-Za-z0-9]{64}\n$/) });
+    expect(await ci.run('dns', 'token', '--', 'no-such-program')).toMatchObject({
+      code: 2,
+      err: 'corral: no-such-program cannot be run. Check its name and PATH.\n',
+    });
+    const [entry] = await ann.json('audit', '--kind', 'dns', '--limit', '1');
+    expect(entry).toMatchObject({ actor: { kind: 'account', name: 'ci' }, target: { name: 'web.ci.acme' } });
+    for (const name of ['piped.acme', 'web.ci.acme']) await ann.json('dns', 'delete', name, 'A', '--yes');
+  });
+});
+
 describe('the rest of the product', () => {
   it('has connections, pools, operations, usage and the catalogue', async () => {
     const created = await ann.runWith({ input: 'b'.repeat(64) }, 'connections', 'create', 'spare', '--name', 'Spare');

@@ -15,24 +15,29 @@ export interface TeamApi {
   readonly signal: AbortSignal;
 }
 
+export interface ConnectOptions {
+  /** A token by exchange is replaced when it ends within this time. */
+  readonly spareMs?: number | undefined;
+}
+
 /** Changes wait for earlier ones of their team for up to 10 s; a service that restarts is away for longer. */
 const CALL_MS = 120_000;
 const RETRIES = 12;
 
 /** @throws CliError without an address and a token, or if the team is not clear */
-export async function connectTeam(cli: Cli): Promise<TeamApi> {
-  const { client, url, team } = await connectClusters(cli);
+export async function connectTeam(cli: Cli, options: ConnectOptions = {}): Promise<TeamApi> {
+  const { client, url, team } = await connectClusters(cli, options);
   const { signal } = cli.io;
   return { client, url, signal, team: team ?? (await onlyTeam(client, signal)) };
 }
 
 /** The cluster API, without a team. */
-export async function connectClusters(cli: Cli) {
+export async function connectClusters(cli: Cli, { spareMs }: ConnectOptions = {}) {
   const { given, io, userAgent } = cli;
   const { url, credentials, team, exchanged } = clusterAccess(await given());
   const client = createClient({
     baseUrl: url,
-    credentials: exchanged === undefined ? credentials : { bearer: exchangedToken(cli, exchanged) },
+    credentials: exchanged === undefined ? credentials : { bearer: exchangedToken(cli, exchanged, spareMs) },
     userAgent,
     signal: io.signal,
     timeoutMs: CALL_MS,

@@ -1,6 +1,7 @@
 import { dnsLimits } from '@corral/contracts';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { WithCli } from '../cli.js';
+import { dnsToken } from './dns-token.js';
 import { deleteSets, exportSets, listSets, setSet } from './record-sets.js';
 import { whoami } from './whoami.js';
 import { diffZoneFile, importZoneFile } from './zone-file.js';
@@ -61,6 +62,12 @@ export function dnsCommand(withCli: WithCli): Command {
     .command('whoami')
     .description('show whose token this is, what it may write, and how much of its limits is left')
     .action(withCli(whoami));
+  command
+    .command('token [command...]')
+    .usage('[options] [-- command...]')
+    .description('run a command with a DNS token of 15 minutes in HCLOUD_TOKEN, or print the token')
+    .addHelpText('after', '\nExample: corral dns token -- terraform apply')
+    .action(withCli(dnsToken));
   return command;
 }
 

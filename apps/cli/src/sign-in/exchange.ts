@@ -32,7 +32,11 @@ export async function signInByExchange(
 }
 
 /** The token of a context that was made by exchange: renewed shortly before its end, and when it is not accepted. */
-export function exchangedToken(cli: Cli, context: StoredContext): (rejected: string | null) => Promise<string> {
+export function exchangedToken(
+  cli: Cli,
+  context: StoredContext,
+  spareMs = SPARE_MS,
+): (rejected: string | null) => Promise<string> {
   let { token = '', expiresAt = '' } = context;
   let renewal: Promise<void> | null = null;
   const renew = async (): Promise<void> => {
@@ -48,7 +52,7 @@ export function exchangedToken(cli: Cli, context: StoredContext): (rejected: str
     });
   };
   return async (rejected) => {
-    if (rejected === token || Date.parse(expiresAt) - SPARE_MS <= Date.now()) {
+    if (rejected === token || Date.parse(expiresAt) - spareMs <= Date.now()) {
       // Requests that go on at the same time wait for one exchange.
       renewal ??= renew().finally(() => {
         renewal = null;

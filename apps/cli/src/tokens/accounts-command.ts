@@ -1,4 +1,4 @@
-import { accountActions, roles } from '@corral/contracts';
+import { accountActions, roles, type WritableType, writableTypes } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
@@ -25,6 +25,16 @@ export function accountsCommand(withCli: WithCli): Command {
         'only these kinds of actions (default: as it is, all for a new one)',
       ).choices(accountActions),
     )
+    .option(
+      '--dns-within <name>',
+      'its DNS tokens cover only this name and names below it (default: as it is, all names of the team for a new one)',
+    )
+    .addOption(
+      new Option(
+        '--dns-types <types...>',
+        'its DNS tokens write only these record types (default: as it is, all for a new one)',
+      ).choices(writableTypes),
+    )
     .action(withCli(setAccount));
   command
     .command('delete <name>')
@@ -42,6 +52,8 @@ async function listAccounts(cli: Cli): Promise<void> {
     ROLE: ({ spec }) => spec.role,
     CLUSTERS: ({ spec }) => spec.narrowing.clusters.join(','),
     ACTIONS: ({ spec }) => spec.narrowing.actions.join(','),
+    DNS: ({ spec: { narrowing } }) =>
+      [narrowing.dns.withinName ?? '', narrowing.dns.withinTypes.join(',')].filter(Boolean).join(' '),
     CREATED: ({ metadata }) => metadata.createdAt,
   });
 }
@@ -50,11 +62,21 @@ interface SetOptions {
   readonly role: Role;
   readonly clusters?: string[];
   readonly actions?: Action[];
+  readonly dnsWithin?: string;
+  readonly dnsTypes?: WritableType[];
 }
 
-async function setAccount(cli: Cli, account: string, { role, clusters, actions }: SetOptions): Promise<void> {
+async function setAccount(cli: Cli, account: string, { role, clusters, actions, ...given }: SetOptions): Promise<void> {
   const { client, team, signal } = await connectTeam(cli);
-  const narrowing = { ...(clusters ? { clusters } : {}), ...(actions ? { actions } : {}) };
+  const dns = {
+    ...(given.dnsWithin ? { withinName: given.dnsWithin } : {}),
+    ...(given.dnsTypes ? { withinTypes: given.dnsTypes } : {}),
+  };
+  const narrowing = {
+    ...(clusters ? { clusters } : {}),
+    ...(actions ? { actions } : {}),
+    ...(Object.keys(dns).length > 0 ? { dns } : {}),
+  };
   const { status, body } = await client.putServiceAccount(
     { team, account },
     { body: { spec: { role, narrowing } }, signal },

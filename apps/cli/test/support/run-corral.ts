@@ -32,6 +32,7 @@ export async function runCorral(args: readonly string[], options: RunOptions = {
     signal: new AbortController().signal,
     outputClosed: new AbortController().signal,
     sleep: async () => undefined,
+    run: async () => null,
     openBrowser: async () => undefined,
   });
   return { code, out: String(out.read() ?? ''), err: String(err.read() ?? '') };
