@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
   system = await startClusterSystem({
     apis: 2,
-    reconcilers: 2,
+    reconcilers: 3,
     teams: ['acme', 'globex'],
     redisUrl,
     databaseUrl: postgres.url,

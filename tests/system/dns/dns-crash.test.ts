@@ -68,7 +68,7 @@ beforeAll(async () => {
   }
   system = await startSystem({
     gateways: 3,
-    reconcilers: 2,
+    reconcilers: 3,
     demos: true,
     teams: TEAMS,
     redisUrl,
@@ -90,7 +90,7 @@ afterAll(async () => {
   await undo(ends);
 });
 
-describe('three gateways and two reconcilers', () => {
+describe('three gateways and three reconcilers', () => {
   it(
     `lose and invent nothing, whatever is killed, restarted or fails (seed ${seed})`,
     async () => {

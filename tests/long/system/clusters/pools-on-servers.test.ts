@@ -46,7 +46,7 @@ let system: ClusterSystem;
 beforeAll(async () => {
   system = await startClusterSystem({
     apis: 2,
-    reconcilers: 2,
+    reconcilers: 3,
     teams: ['acme', 'globex', 'initech'],
     reconcilerEnv: {
       ...shortTimeouts,
