@@ -143,7 +143,36 @@ export function testDns(started: () => RunningConsole): void {
     expect(await page.getByLabel('Value 1').inputValue()).toBe('192.0.2.99');
     await rowOf(page, 'api.acme').focus();
     await page.keyboard.press('Enter');
-    await page.getByRole('group', { name: 'Change api.acme A' }).waitFor();
+    const question = page.getByRole('dialog', { name: 'Discard your changes to www.acme A?' });
+    await expectAccessible(page);
+    await question.getByRole('button', { name: 'Keep editing' }).press('Enter');
+    await question.waitFor({ state: 'detached' });
+    expect(await page.getByLabel('Value 1').inputValue()).toBe('192.0.2.99');
+    await page.getByRole('button', { name: 'Add record set' }).press('Enter');
+    await question.getByRole('button', { name: 'Discard' }).press('Enter');
+    await page.getByLabel('Name', { exact: true }).and(page.locator(':focus')).waitFor();
+
+    await page.getByRole('button', { name: 'Clone api.acme A' }).press('Enter');
+    await page.getByLabel('Name', { exact: true }).fill('copy');
+    await page.getByRole('button', { name: 'Edit api.acme A' }).press('Enter');
+    await page.getByRole('dialog', { name: 'Discard the new record set?' }).press('Escape');
+    expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('copy');
+    await closePage(page);
+  });
+
+  it('asks before lines that are pasted replace a zone file that was typed', async () => {
+    const page = await running.open('/teams/acme/dns/zone-file');
+    await page.getByLabel('Zone file').fill('www A 192.0.2.1');
+    await page.getByRole('link', { name: 'Record sets' }).press('Enter');
+    await page.getByText('No record sets yet.').waitFor();
+    await page.evaluate(() => navigator.clipboard.writeText('www.acme A 192.0.2.3\nmail.acme A 192.0.2.4'));
+    await page.keyboard.press('Control+v');
+    const question = page.getByRole('dialog', { name: 'Discard the zone file that you typed?' });
+    await question.getByRole('button', { name: 'Keep editing' }).press('Enter');
+    await question.waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+v');
+    await question.getByRole('button', { name: 'Discard' }).press('Enter');
+    await page.getByText('Adds 2 record sets.').waitFor();
     await closePage(page);
   });
 

@@ -1,7 +1,8 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { useTeam } from '../shell/use-team.js';
-import { putDraft } from '../ui/use-draft.js';
+import type { AskToDiscard } from '../ui/discard-question.js';
+import { draftAt, putDraft } from '../ui/use-draft.js';
 import { zoneFileDraft } from '../zone-file/zone-file-draft.js';
 
 /**
@@ -18,13 +19,22 @@ export const linesPasted =
     onLines(text);
   };
 
-/** Opens the plan of several lines that are pasted into the page. @returns the same for lines pasted into a field */
-export function useLinesPasted(): (text: string) => void {
+/**
+ * Opens the plan of several lines that are pasted into the page.
+ *
+ * @param ask before they replace a zone file that is there
+ * @returns the same for lines pasted into a field
+ */
+export function useLinesPasted(ask: AskToDiscard): (text: string) => void {
   const { slug: team, me } = useTeam();
   const navigate = useNavigate();
   const onLines = (text: string) => {
-    putDraft(zoneFileDraft(me.id, team), text);
-    void navigate({ to: '/teams/$team/dns/zone-file', params: { team } });
+    const key = zoneFileDraft(me.id, team);
+    const isReplacing = !['', text].includes(draftAt(key, ''));
+    ask(isReplacing ? 'Discard the zone file that you typed?' : null, () => {
+      putDraft(key, text);
+      void navigate({ to: '/teams/$team/dns/zone-file', params: { team } });
+    });
   };
   useEffect(() => {
     const paste = linesPasted(onLines);

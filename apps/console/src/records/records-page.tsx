@@ -9,6 +9,7 @@ import { countsOf } from '../record-changes/change-texts.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunDetails, RunLine } from '../record-changes/run-panel.js';
 import { useTeam } from '../shell/use-team.js';
+import { useDiscardQuestion } from '../ui/discard-question.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
@@ -19,12 +20,12 @@ import { Filters, useListSearch } from './filters.js';
 import { useLinesPasted } from './paste.js';
 import styles from './records.module.css';
 import { RecordsGrid } from './records-grid.js';
-import { draftOf, emptyDraft } from './set-draft.js';
+import { draftOf, emptyDraft, type SetDraft } from './set-draft.js';
 import { SetDrawer } from './set-drawer.js';
 import { SetEditor } from './set-editor.js';
 import { shownSets } from './shown-sets.js';
 import { useFreshSets } from './use-fresh-sets.js';
-import { type RecordChanges, useRecordChanges } from './use-record-changes.js';
+import { discardQuestion, type RecordChanges, useRecordChanges } from './use-record-changes.js';
 
 /** The record sets of the team, in a grid that is edited in place. */
 export function RecordsPage() {
@@ -41,7 +42,12 @@ export function RecordsPage() {
   const [isReviewing, setReviewing] = useState(false);
   const [isDetailed, setDetailed] = useState(false);
   const [fresh, onSeen] = useFreshSets(rrsets.data, run);
-  const onLines = useLinesPasted();
+  const [ask, question] = useDiscardQuestion();
+  const onLines = useLinesPasted(ask);
+  const edit = (draft: SetDraft, set: Rrset | null) =>
+    ask(discardQuestion(editing, saving), () =>
+      setEditing({ draft, began: draft, key: set && keyOf(set), seen: set && contentOf(set) }),
+    );
   const context = zone.data &&
     usage.data && { zoneName: zone.data.name, ownerLabel: slug, records: usage.data.records };
   const wanted = useDeferredValue(search);
@@ -77,11 +83,7 @@ export function RecordsPage() {
             Zone file
           </LinkButton>
           {can('createRrset') && (
-            <Button
-              variant="filled"
-              data-shortcut="n"
-              onClick={() => setEditing({ key: null, draft: emptyDraft, seen: null })}
-            >
+            <Button variant="filled" data-shortcut="n" onClick={() => edit(emptyDraft, null)}>
               Add record set
             </Button>
           )}
@@ -115,8 +117,8 @@ export function RecordsPage() {
                           isRunning={run?.isRunning === true}
                           editing={hasRow ? edited : null}
                           actions={{
-                            onEdit: (set) => setEditing({ draft: drafted(set), key: keyOf(set), seen: contentOf(set) }),
-                            onClone: (set) => setEditing({ draft: drafted(set), key: null, seen: null }),
+                            onEdit: (set) => edit(drafted(set), set),
+                            onClone: (set) => edit(drafted(set), null),
                             onRemove: (set) => stage([removalOf(set)]),
                           }}
                         />
@@ -152,6 +154,7 @@ export function RecordsPage() {
           }
         />
       </div>
+      {question}
       <SideDrawer opened={isReviewing && plan !== null} onClose={() => setReviewing(false)} title="Review">
         {plan && context && <PlanReview plan={plan} limit={context.records.limit} onApply={() => apply(plan)} />}
       </SideDrawer>

@@ -8,10 +8,12 @@ import type { SetDraft } from './set-draft.js';
 import type { Saving } from './set-editor.js';
 
 type Staged = Readonly<Record<string, WantedSet>>;
-type Editing = {
+export type Editing = {
   /** That of the set, or null for a new one. */
   readonly key: string | null;
   readonly draft: SetDraft;
+  /** The draft before anything was typed. */
+  readonly began: SetDraft;
   readonly seen: SetContent | null;
   /** The set that is being saved. What was typed stays until that has succeeded. */
   readonly saving?: string;
@@ -52,6 +54,14 @@ export function useRecordChanges(): RecordChanges {
     closeEditor();
   };
   return { staged, stage, clearStaged, editing, setEditing, endEditing, saving, run, begin };
+}
+
+/** What to ask before another editor replaces this one; null when nothing is typed, or what is typed is being saved. */
+export function discardQuestion(editing: Editing, saving: Saving | null): string | null {
+  if (editing === null || saving?.isRunning === true) return null;
+  const { key, draft, began } = editing;
+  if (JSON.stringify(draft) === JSON.stringify(began)) return null;
+  return key === null ? 'Discard the new record set?' : `Discard your changes to ${key}?`;
 }
 
 function savingOf(editing: Editing, run: ChangeRun | null): Saving | null {

@@ -9,7 +9,7 @@ const PREFIX = 'corral.draft.';
  */
 export function useDraft<T>(key: string, initial: T): [T, (value: T) => void, () => void] {
   const name = PREFIX + key;
-  const [value, setValue] = useState<T>(() => stored(name, initial));
+  const [value, setValue] = useState<T>(() => draftAt(key, initial));
   const set = useCallback(
     (next: T) => {
       setValue(next);
@@ -33,9 +33,10 @@ export function putDraft(key: string, value: unknown): void {
   }
 }
 
-function stored<T>(name: string, initial: T): T {
+/** The draft of any page. @param initial when there is none */
+export function draftAt<T>(key: string, initial: T): T {
   try {
-    const text = sessionStorage.getItem(name);
+    const text = sessionStorage.getItem(PREFIX + key);
     return text === null ? initial : (JSON.parse(text) as T);
   } catch {
     return initial;
