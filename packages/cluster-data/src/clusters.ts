@@ -120,6 +120,7 @@ export const declaredOf = (row: DeclaredRow): ClusterDeclaration => ({
 /** `jsonb` does not keep the order of members; this restores the order of the documentation. */
 export function storedSpecOf({ spec }: DeclaredRow): StoredSpec {
   const { connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan, network } = spec as StoredSpec;
+  const { deletionProtection = false } = spec as Partial<StoredSpec>;
   const { nodeCIDR, podCIDR, serviceCIDR, ...more } = network;
   return {
     connectionRef,
@@ -128,6 +129,7 @@ export function storedSpecOf({ spec }: DeclaredRow): StoredSpec {
     hibernated,
     controlPlaneHA,
     plan,
+    deletionProtection,
     network: { nodeCIDR, podCIDR, serviceCIDR, ...more },
   };
 }

@@ -22,6 +22,7 @@ export const aClusterSpec = (more: Partial<ClusterSpec> = {}): ClusterSpec => ({
   hibernated: false,
   controlPlaneHA: false,
   plan: 'payg',
+  deletionProtection: false,
   network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
   nodePools: [aPool()],
   ...more,

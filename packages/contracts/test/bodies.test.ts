@@ -44,6 +44,7 @@ describe('the declaration of a cluster', () => {
       hibernated: null,
       controlPlaneHA: null,
       plan: null,
+      deletionProtection: null,
       network: null,
       nodePools: [{ name: 'general', source: null, machineType: null, image: { name: null }, minimum: null }],
     };

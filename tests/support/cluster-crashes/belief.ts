@@ -92,6 +92,7 @@ function declared(
     region,
     ...spec,
     hibernated: before?.hibernated ?? false,
+    deletionProtection: before?.deletionProtection ?? false,
     network: { ...defaultNetwork },
     nodePools: pools.map(fullPool),
   };

@@ -34,6 +34,7 @@ describe('the conclusions of the only client of a cluster', () => {
         hibernated: false,
         controlPlaneHA: false,
         plan: 'payg',
+        deletionProtection: false,
         network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
         nodePools: [{ ...pool, ...full }],
       },

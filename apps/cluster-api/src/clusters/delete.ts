@@ -4,7 +4,7 @@ import { asOperationId, type ChangeEffect } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
 import { type Claims, noClaims, releaseAll, serverIdsOf, useAdoptedServers } from '../node-pools/claim-servers.js';
-import { notFound } from '../problem.js';
+import { notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { type Accepted, acceptChange, changeCluster, removeDraft } from './change-store.js';
 import { acceptedStatus } from './rules/declaration.js';
@@ -21,7 +21,7 @@ export type RemovalOutcome =
 /**
  * Deletes a draft immediately, and accepts the deletion of any other cluster. A dry run only returns it.
  *
- * @throws Problem `not_found`, `precondition_failed`
+ * @throws Problem `not_found`, `precondition_failed`, `deletion_protected`
  */
 export async function deleteCluster(
   services: Services,
@@ -75,7 +75,14 @@ async function remove(
 function removable({ current }: ClusterView, preconditions: Preconditions): ClusterRecord {
   if (current === null) throw notFound();
   // A repeated DELETE meets the tag that the first one changed (RFC 9110 section 13.1.1 allows success then).
-  if (current.deletionRequestedAt === null) checkPreconditions(preconditions, entityTagOf(current));
+  if (current.deletionRequestedAt !== null) return current;
+  checkPreconditions(preconditions, entityTagOf(current));
+  if (current.spec.deletionProtection) {
+    throw new Problem(
+      'deletion_protected',
+      `Cluster ${current.name} is protected from deletion. Set deletionProtection of its specification to false first.`,
+    );
+  }
   return current;
 }
 

@@ -54,6 +54,32 @@ describe('DELETE /clusters/{name}/', () => {
     });
   });
 
+  it('refuses while the cluster is protected, also a dry run, until the protection is lifted', async () => {
+    await t.clusters.declare(name, { deletionProtection: true });
+
+    for (const query of ['', '?dryRun=true']) {
+      expect((await remove(query).expect(409)).body).toMatchObject({
+        code: 'deletion_protected',
+        detail: `Cluster ${name} is protected from deletion. Set deletionProtection of its specification to false first.`,
+      });
+    }
+    const { deletionProtection: _protected, ...spec } = aClusterSpec();
+    const put = (body: object) =>
+      t.api
+        .as(t.acme.member)
+        .put(t.acme.path(`/clusters/${name}/`))
+        .send({ spec: body })
+        .expect(200);
+    expect((await put(spec)).body.spec).toMatchObject({ deletionProtection: true });
+    await t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}/`))
+      .send({ spec: { ...spec, deletionProtection: false } })
+      .expect(202);
+
+    await remove().expect(204);
+  });
+
   it('answers 202 for a started cluster, with the operation to poll and the phase Deleting', async () => {
     await t.clusters.declare(name);
     await t.clusters.beginFirstPass(name);

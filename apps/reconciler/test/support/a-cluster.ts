@@ -30,6 +30,7 @@ const aSpec = (more: Partial<Desired['spec']> = {}): Desired['spec'] => ({
   hibernated: false,
   controlPlaneHA: false,
   plan: 'payg' as ClusterSpec['plan'],
+  deletionProtection: false,
   network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
   ...more,
 });

@@ -96,6 +96,7 @@ const completeSpecSchema = {
     'hibernated',
     'controlPlaneHA',
     'plan',
+    'deletionProtection',
     'network',
     'nodePools',
   ],

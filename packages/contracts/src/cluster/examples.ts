@@ -59,6 +59,7 @@ const cluster = {
     hibernated: false,
     controlPlaneHA: false,
     plan: 'payg',
+    deletionProtection: false,
     network: { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' },
     nodePools: [pool],
   },

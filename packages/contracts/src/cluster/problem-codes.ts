@@ -180,6 +180,12 @@ export const problemCodes = {
     title: 'The cluster is being deleted',
     meaning: 'Wait until the deletion has finished. Then you can declare a cluster with the same name.',
   },
+  deletion_protected: {
+    status: 409,
+    title: 'The cluster is protected from deletion',
+    meaning:
+      'The specification of the cluster has `deletionProtection: true`. Set it to false first, then delete the cluster.',
+  },
   cluster_not_ready: {
     status: 409,
     title: 'The cluster is not ready',

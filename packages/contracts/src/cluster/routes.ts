@@ -110,7 +110,7 @@ export const clusterRoutes = [
     summary: 'Delete a cluster with its nodes, volumes and load balancers',
     access: 'member',
     answers: { 200: 'deletionDryRun', 202: 'accepted', 204: null },
-    problems: ['precondition_failed'],
+    problems: ['deletion_protected', 'precondition_failed'],
     query: [dryRun],
     conditional: true,
   },

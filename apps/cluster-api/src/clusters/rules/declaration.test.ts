@@ -206,6 +206,17 @@ describe('deciding about a declaration', () => {
       expect(same({ lastOperation })).toEqual({ kind: 'unchanged' });
     });
 
+    it('of a specification that was stored before it could be protected is unchanged', () => {
+      const { deletionProtection: _absent, ...stored } = aClusterSpec();
+      const current = { ...started(), desiredHash: desiredHashOf(stored) };
+
+      expect(decideDeclaration(current, aClusterSpec())).toEqual({ kind: 'unchanged' });
+      expect(decideDeclaration(current, aClusterSpec({ deletionProtection: true }))).toMatchObject({
+        operation: 'cluster.update',
+        generation: 5,
+      });
+    });
+
     it('of the same specification is accepted for a cluster that was restored and kept as it is, once', () => {
       const current = started();
       const kept = { ...current, desiredHash: desiredHashOf(current.spec), keptGeneration: current.generation };
@@ -364,6 +375,7 @@ describe('differences of specifications', () => {
           'hibernated',
           'controlPlaneHA',
           'plan',
+          'deletionProtection',
           'network/nodeCIDR',
           'network/podCIDR',
           'network/serviceCIDR',

@@ -148,6 +148,9 @@ function clusterEffectOf(
       : { kind: 'upgraded', reason: 'A patch version: the control plane is upgraded, and no node is replaced.' };
   }
   if (pointer === '/spec/plan') return updated('The plan changes. Control plane and nodes stay.');
+  if (pointer === '/spec/deletionProtection') {
+    return updated(to === true ? 'The cluster cannot be deleted.' : 'The cluster can be deleted.');
+  }
   if (pointer === '/spec/nodePools') return updated('The order of the node pools changes. Their nodes stay.');
   if (!isStarted) return updated('This takes effect when the cluster starts.');
   return pointer === '/spec/controlPlaneHA'

@@ -369,6 +369,12 @@ describe('effects of a change', () => {
         ['cluster updated /plan', 'general kept 1-3 to 1-3'],
       ],
       [
+        'protection from deletion touches no node',
+        started(),
+        { deletionProtection: true },
+        ['cluster updated /deletionProtection', 'general kept 1-3 to 1-3'],
+      ],
+      [
         'a highly available control plane touches no node',
         started(),
         { controlPlaneHA: true },

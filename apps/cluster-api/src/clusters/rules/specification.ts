@@ -52,6 +52,7 @@ export function completeSpec(
     plan: declared.plan ?? present?.plan ?? 'payg',
     hibernated: declared.hibernated ?? present?.hibernated ?? false,
     controlPlaneHA: declared.controlPlaneHA ?? present?.controlPlaneHA ?? false,
+    deletionProtection: declared.deletionProtection ?? present?.deletionProtection ?? false,
     network: completeNetwork(declared.network ?? {}, present?.network ?? defaultNetwork),
     nodePools: declaredPools ?? present?.nodePools ?? [],
   };

@@ -138,6 +138,12 @@ export const clusterSpecSchema = closed(['kubernetesVersion'], {
       'Cannot be disabled once the cluster was started with true. Absent: unchanged; false for a new cluster.',
   },
   plan: { enum: plans, description: 'Absent: unchanged; `payg` for a new cluster.' },
+  deletionProtection: {
+    type: 'boolean',
+    description:
+      'While true, the cluster cannot be deleted: 409 `deletion_protected`. Nodes and control plane are not concerned. ' +
+      'Absent: unchanged; false for a new cluster.',
+  },
   network: networkSchema,
   nodePools: {
     type: 'array',
@@ -268,12 +274,15 @@ export interface ClusterSpec {
   hibernated: boolean;
   controlPlaneHA: boolean;
   plan: (typeof plans)[number];
+  deletionProtection: boolean;
   network: ClusterNetwork;
   nodePools: NodePoolSpec[];
 }
 /** The specification as declared by a client. Absent fields stay unchanged. */
 export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion'> &
-  Partial<Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA' | 'plan'>> & {
+  Partial<
+    Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA' | 'plan' | 'deletionProtection'>
+  > & {
     network?: Partial<ClusterNetwork>;
     nodePools?: NodePoolSpecInput[];
   };
