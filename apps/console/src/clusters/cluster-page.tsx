@@ -22,7 +22,7 @@ import { Activity } from './activity.js';
 import styles from './clusters.module.css';
 import { Connect } from './connect.js';
 import { DeleteCluster } from './delete-cluster.js';
-import { hibernationOf } from './hibernation.js';
+import { HibernationDialog, hibernationOf } from './hibernation.js';
 import { Now } from './now-box.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 import { Pools } from './pools.js';
@@ -146,7 +146,7 @@ function Version({ team, cluster }: ClusterProps) {
 
 /** What one does rarely. */
 function MoreMenu({ team, cluster }: ClusterProps) {
-  const [open, setOpen] = useState<'hibernation' | 'deletion' | null>(null);
+  const [open, setOpen] = useState<'Hibernate' | 'Resume' | 'deletion' | null>(null);
   const navigate = useNavigate();
   const { name } = cluster.metadata;
   const hibernation = hibernationOf(cluster);
@@ -159,9 +159,7 @@ function MoreMenu({ team, cluster }: ClusterProps) {
           </ActionIcon>
         </Menu.Target>
         <Menu.Dropdown>
-          {hibernation !== null && (
-            <Menu.Item onClick={() => setOpen('hibernation')}>{`${hibernation.verb}…`}</Menu.Item>
-          )}
+          {hibernation !== null && <Menu.Item onClick={() => setOpen(hibernation)}>{`${hibernation}…`}</Menu.Item>}
           <Menu.Item
             onClick={() => void navigate({ to: '/teams/$team/clusters/+', params: { team }, search: { like: name } })}
           >
@@ -172,14 +170,8 @@ function MoreMenu({ team, cluster }: ClusterProps) {
           </Menu.Item>
         </Menu.Dropdown>
       </Menu>
-      {open === 'hibernation' && hibernation !== null && (
-        <PlannedChangeDialog
-          team={team}
-          cluster={cluster}
-          spec={hibernation.spec}
-          action={`${hibernation.verb} ${name}`}
-          onClose={() => setOpen(null)}
-        />
+      {(open === 'Hibernate' || open === 'Resume') && hibernation !== null && (
+        <HibernationDialog team={team} cluster={cluster} verb={open} onClose={() => setOpen(null)} />
       )}
       {open === 'deletion' && <DeleteCluster team={team} cluster={cluster} onClose={() => setOpen(null)} />}
     </>

@@ -4,34 +4,59 @@ import { useState } from 'react';
 import { useTeam } from '../shell/use-team.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 
-/** How to hibernate or resume the cluster; null for drafts and clusters under deletion, which do neither. */
-export function hibernationOf({ spec, status: { phase } }: Cluster) {
+type Verb = 'Hibernate' | 'Resume';
+
+/** What can be done with the cluster; null for drafts and clusters under deletion, which neither hibernate nor resume. */
+export function hibernationOf({ spec, status: { phase } }: Cluster): Verb | null {
   if (phase === 'Draft' || phase === 'Deleting') return null;
-  const verb = spec.hibernated ? ('Resume' as const) : ('Hibernate' as const);
-  return { verb, spec: { ...(spec as ClusterSpec), hibernated: !spec.hibernated } };
+  return spec.hibernated ? 'Resume' : 'Hibernate';
+}
+
+interface HibernationDialogProps {
+  readonly team: string;
+  readonly cluster: Cluster;
+  /** What was asked for when the dialog was opened, whatever others do meanwhile. */
+  readonly verb: Verb;
+  readonly onClose: () => void;
 }
 
 /** Hibernates or resumes a cluster, after its plan was shown. */
+export function HibernationDialog({ team, cluster, verb, onClose }: HibernationDialogProps) {
+  const { name } = cluster.metadata;
+  const hibernated = verb === 'Hibernate';
+  const isDone = hibernationOf(cluster) !== verb;
+  return (
+    <PlannedChangeDialog
+      team={team}
+      cluster={cluster}
+      spec={{ ...(cluster.spec as ClusterSpec), hibernated }}
+      action={`${verb} ${name}`}
+      onClose={onClose}
+      fields={() =>
+        isDone && (
+          <p role="alert">
+            {`Somebody else was first: ${name} is already ${hibernated ? 'hibernated' : 'resumed'}. Nothing is left to do.`}
+          </p>
+        )
+      }
+    />
+  );
+}
+
+/** The button that opens the dialog. */
 export function HibernateButton({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const { can } = useTeam();
-  const [isOpen, setOpen] = useState(false);
+  const [opened, setOpened] = useState<Verb | null>(null);
   const { name } = cluster.metadata;
-  const hibernation = hibernationOf(cluster);
-  if (hibernation === null || !can('putCluster')) return null;
-  const { verb, spec } = hibernation;
+  const verb = hibernationOf(cluster);
+  if (verb === null || !can('putCluster')) return null;
   return (
     <>
-      <Button onClick={() => setOpen(true)} aria-label={`${verb} ${name}`}>
+      <Button onClick={() => setOpened(verb)} aria-label={`${verb} ${name}`}>
         {verb}
       </Button>
-      {isOpen && (
-        <PlannedChangeDialog
-          team={team}
-          cluster={cluster}
-          spec={spec}
-          action={`${verb} ${name}`}
-          onClose={() => setOpen(false)}
-        />
+      {opened !== null && (
+        <HibernationDialog team={team} cluster={cluster} verb={opened} onClose={() => setOpened(null)} />
       )}
     </>
   );
