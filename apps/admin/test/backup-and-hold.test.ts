@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { cp, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdir, readdir, readFile, stat, utimes, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -86,17 +86,20 @@ describe('backup', () => {
       expect(await restore(stored, '--check')).toMatchObject({ code: 0, out: expect.stringContaining('is complete') });
     });
 
-    it('gets a name in a folder, where old backups and what interrupted ones left are removed, and nothing else', async () => {
+    it('gets a name in a folder, where old backups and what interrupted ones left are removed, and no running one', async () => {
       const folder = join(admin.folder, 'backups');
       const [old, older] = ['corral-20260102T000000Z.backup', 'corral-20260101T000000Z.backup'];
       await mkdir(folder);
-      for (const name of [old, older, `${older}.partial`, 'notes.txt']) await writeFile(join(folder, name), '');
+      const [interrupted, running] = [`${older}.partial`, `${old}.partial`];
+      for (const name of [old, older, interrupted, running, 'notes.txt']) await writeFile(join(folder, name), '');
+      const twoDaysAgo = Date.now() / 1_000 - 2 * 86_400;
+      await utimes(join(folder, interrupted), twoDaysAgo, twoDaysAgo);
 
       const { file, removed } = await admin.json<{ file: string; removed: string[] }>('backup', folder, '--keep', '2');
 
       expect(file).toMatch(/corral-\d{8}T\d{6}Z\.backup$/);
-      expect(removed.sort()).toEqual([older, `${older}.partial`]);
-      expect((await readdir(folder)).sort()).toEqual([old, basename(file), 'notes.txt'].sort());
+      expect(removed.sort()).toEqual([older, interrupted]);
+      expect((await readdir(folder)).sort()).toEqual([old, running, basename(file), 'notes.txt'].sort());
     });
 
     it('does not count until it is in a safe place, if that is another one', async () => {

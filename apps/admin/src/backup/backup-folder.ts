@@ -1,7 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
-const NAME = /^corral-\d{8}T\d{6}Z\.backup(\.partial)?$/;
+const COMPLETE = /^corral-\d{8}T\d{6}Z\.backup$/;
+const PARTIAL = /^corral-\d{8}T\d{6}Z\.backup\.partial$/;
+/** A partial file to which nothing was written for so long is of a backup that was interrupted; others may still run. */
+const INTERRUPTED_AFTER_MS = 86_400_000;
 
 export const isFolder = async (path: string): Promise<boolean> =>
   (await stat(path).catch(() => null))?.isDirectory() ?? false;
@@ -16,12 +19,15 @@ export const fileAt = (folder: string, time: Date): string =>
  * @returns names of the removed files
  */
 export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
-  const names = (await readdir(folder)).filter((name) => NAME.test(name)).sort();
-  const complete = names.filter((name) => name.endsWith('.backup'));
-  const kept = new Set(complete.slice(-keep));
-  const newest = complete.at(-1) ?? '';
-  // A partial file that is newer is of a backup that runs at the same time.
-  const removed = names.filter((name) => !kept.has(name) && name < newest);
+  const names = (await readdir(folder)).sort();
+  const complete = names.filter((name) => COMPLETE.test(name));
+  const partial = names.filter((name) => PARTIAL.test(name));
+  const before = Date.now() - INTERRUPTED_AFTER_MS;
+  const ages = await Promise.all(
+    partial.map(async (name) => ({ name, file: await stat(join(folder, name)).catch(() => null) })),
+  );
+  const interrupted = ages.filter(({ file }) => file !== null && file.mtimeMs < before).map(({ name }) => name);
+  const removed = [...complete.slice(0, -keep), ...interrupted];
   await Promise.all(removed.map((name) => rm(join(folder, name), { force: true })));
   return removed;
 }
