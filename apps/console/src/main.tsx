@@ -36,6 +36,8 @@ function start(): void {
       <MantineProvider
         theme={theme}
         cssVariablesResolver={cssVariablesResolver}
+        // Mantine's sheet of default values is not loaded.
+        deduplicateCssVariables={false}
         colorSchemeManager={colorSchemeManager}
         defaultColorScheme="auto"
         getStyleNonce={() => nonce}

@@ -1,5 +1,6 @@
 import type { DnsTokenHandling } from '@corral/contracts';
 import { Radio, Stack } from '@mantine/core';
+import '../ui/radio.css';
 
 interface KeepTokensProps {
   readonly label: string;

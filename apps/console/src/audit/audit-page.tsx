@@ -1,5 +1,6 @@
 import type { ClusterSchemas } from '@corral/client';
 import { Button, NativeSelect, Switch, TextInput } from '@mantine/core';
+import '@mantine/core/styles/Switch.layer.css';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { Fragment, useEffect, useState } from 'react';

@@ -9,6 +9,7 @@ import {
   serverKinds,
 } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
+import '../ui/radio.css';
 import { useMutation } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useMemo } from 'react';

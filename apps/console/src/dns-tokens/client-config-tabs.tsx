@@ -1,4 +1,5 @@
 import { Tabs } from '@mantine/core';
+import '@mantine/core/styles/Tabs.layer.css';
 import { Snippet } from '../ui/copy.js';
 import { clientConfigs, type TokenUse } from './client-configs.js';
 

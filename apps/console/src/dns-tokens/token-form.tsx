@@ -1,5 +1,6 @@
 import { type WritableType, writableTypes } from '@corral/contracts';
 import { Button, Checkbox, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
+import '../ui/radio.css';
 import { useRef } from 'react';
 import { type Lifetime, purposes, type TokenDraft, type TokenField } from './token-draft.js';
 

@@ -1,5 +1,7 @@
 import type { SessionBody } from '@corral/contracts';
 import { Button, SegmentedControl, Stack, Switch, useMantineColorScheme } from '@mantine/core';
+import '../ui/segmented-control.css';
+import '@mantine/core/styles/Switch.layer.css';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';

@@ -1,5 +1,6 @@
 import type { UsageBody, UsageStep } from '@corral/contracts';
 import { SegmentedControl } from '@mantine/core';
+import '../ui/segmented-control.css';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { dnsUsageQuery, usageQuery } from '../api/queries.js';
