@@ -55,6 +55,19 @@ export function testFrame(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('prints what a page shows, without what is pressed', async () => {
+    const page = await running.open('/teams/acme/clusters', { theme: 'dark' });
+    const create = page.getByRole('button', { name: /^Create cluster/ }).first();
+    await create.waitFor();
+    await page.emulateMedia({ media: 'print' });
+    await create.waitFor({ state: 'hidden' });
+    await page.getByRole('navigation').first().waitFor({ state: 'hidden' });
+    const heading = page.getByRole('heading', { level: 1, name: 'Clusters' });
+    await heading.waitFor();
+    expect(await heading.evaluate((element) => getComputedStyle(element).color)).toBe('rgb(20, 24, 29)');
+    await closePage(page);
+  });
+
   it('says about itself which version it is', async () => {
     const page = await running.open('/teams/acme');
     await page.getByRole('button', { name: /@acme\.test$/ }).click();
