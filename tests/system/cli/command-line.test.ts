@@ -70,6 +70,8 @@ describe('clusters', () => {
     // What was read can be applied.
     const { out: read } = await ci.run('clusters', 'get', 'web', '-o', 'yaml');
     expect((await ci.runWith({ input: read }, 'clusters', 'diff', '-f', '-')).code).toBe(0);
+    const { out: exported } = await ci.run('clusters', 'export');
+    expect((await ci.runWith({ input: exported }, 'clusters', 'diff', '--prune', '-f', '-')).code).toBe(0);
 
     await fileOf(ci, 'web.yaml', declared('web', { kubernetesVersion: '1.34' }), declared('Bad'));
     expect(await ci.run('clusters', 'apply', '-f', file)).toMatchObject({
@@ -94,7 +96,8 @@ describe('clusters', () => {
       ),
     });
     expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({ code: 1 });
-    expect(await ci.json('clusters', 'apply', '-f', file, '--allow-removals')).toMatchObject([
+    expect((await ci.run('clusters', 'plan', '-f', file, '--out', `${file}.plan`)).code).toBe(0);
+    expect(await ci.json('clusters', 'apply', `${file}.plan`)).toMatchObject([
       { result: 'changed', removals: [{ target: 'nodePool', pool: 'general', kind: 'replaced' }] },
     ]);
 
@@ -105,6 +108,12 @@ describe('clusters', () => {
       out: expect.stringContaining('hibernated'),
     });
     expect(await ci.run('clusters', 'delete', 'api')).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+    expect((await ci.run('clusters', 'protect', 'api')).code).toBe(0);
+    expect(await ci.run('clusters', 'delete', 'api', '--yes')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('deletion_protected'),
+    });
+    expect((await ci.run('clusters', 'unprotect', 'api')).code).toBe(0);
     expect(await ci.json('clusters', 'delete', 'api', '--yes', '--wait')).toMatchObject({
       operation: { state: 'succeeded' },
     });

@@ -1,90 +1,122 @@
-import pLimit from 'p-limit';
 import type { Cli } from '../cli.js';
-import { CliExit, type ExitReason, exitCodes, usageError } from '../exit-codes.js';
+import { CliExit, usageError } from '../exit-codes.js';
 import { isInteractive } from '../io.js';
-import { confirm, readAllBytes } from '../output/ask.js';
-import { startProgress } from '../output/progress.js';
-import { endOf } from '../output/report-error.js';
-import { renderTable } from '../output/table.js';
+import { confirm, confirmCount, readAllBytes } from '../output/ask.js';
 import { withDiffCodes } from '../output/with-diff-codes.js';
+import { deletedText, type PlannedDeletion } from './deletions.js';
 import { readDocuments } from './documents.js';
-import { type Effect, shortEffect } from './effect-text.js';
+import { shortEffect } from './effect-text.js';
 import type { LifecycleOptions } from './end-operation.js';
+import { changeStep, deletionStep, failed, type Outcome, report, runSteps, untouched } from './outcomes.js';
 import {
-  AT_ONCE,
   type Attempt,
-  commonReason,
+  isChange,
+  isDeletion,
   isUnplanned,
+  planDeletions,
   planDocuments,
   plansText,
   reportUnplanned,
   showPlans,
 } from './plan-documents.js';
-import { applyCluster, hasEffects, type PlannedChange, placed, removalsIn } from './planned-change.js';
-import { connectTeam, failureOf, stepOf, type TeamApi, untilEnded } from './team-api.js';
+import { hasEffects, type PlannedChange, removalsIn } from './planned-change.js';
+import { planAgain, savePlan } from './saved-plan.js';
+import { connectTeam, listClustersOf, type TeamApi } from './team-api.js';
 
 interface ApplyOptions extends LifecycleOptions {
-  readonly file: string[];
+  readonly file?: string[];
   readonly yes?: boolean;
   readonly allowRemovals?: boolean;
-}
-
-/** How it ended for one cluster. */
-interface Outcome {
-  readonly name: string;
-  /** `skipped`: another document is wrong. */
-  readonly result: 'created' | 'changed' | 'unchanged' | 'failed' | 'skipped';
-  readonly operation: { readonly id: string; readonly state: string | null } | null;
-  /** What the change takes away, once it was accepted. */
-  readonly removals: readonly Effect[];
-  /** Why it failed. */
-  readonly error: string | null;
-  readonly end: ExitReason;
+  /** Up to how many clusters may be deleted, as it was typed. */
+  readonly prune?: true | string;
 }
 
 /** All are planned before any is applied: nothing is changed while one is wrong. */
-export async function applyDocuments(cli: Cli, options: ApplyOptions): Promise<void> {
+export async function applyClusters(cli: Cli, savedPlan: string | undefined, options: ApplyOptions): Promise<void> {
+  const { file, prune } = options;
+  if ((file === undefined) === (savedPlan === undefined))
+    throw usageError('Name files with -f, or a plan that was saved.');
+  if (savedPlan !== undefined && prune !== undefined)
+    throw usageError('A saved plan says what it deletes. Leave out --prune.');
+  const permitted = permittedDeletions(prune);
   const api = await connectTeam(cli);
-  const attempts = await planOf(cli, api, options.file);
-  const planned = attempts.flatMap((each) => (isUnplanned(each) ? [] : [each]));
+  const attempts =
+    savedPlan === undefined
+      ? await planOf(cli, api, file as string[], prune !== undefined)
+      : await planAgain(cli, api, savedPlan);
   if (options.dryRun) {
     showPlans(cli, attempts);
     const end = reportUnplanned(cli, attempts);
     if (end !== null) throw new CliExit(end);
-    const removed = removedText(planned);
-    if (removed !== null && !isInteractive(cli.io)) cli.note(`${removed} It needs --allow-removals.`);
+    if (savedPlan === undefined) notePermissions(cli, attempts, permitted);
     return;
   }
   const plans = plansText(cli, attempts).trimEnd();
   if (plans !== '') cli.note(plans);
-  if (planned.length < attempts.length) {
+  if (attempts.some(isUnplanned)) {
     cli.note('Nothing was changed.');
     return report(cli, attempts.map(unbegun));
   }
-  await permit(cli, planned, options);
-  await applyAll(cli, api, planned, options);
+  // A saved plan was read by those who let it be applied.
+  if (savedPlan === undefined) await permit(cli, attempts, { ...options, permitted });
+  await applyAll(cli, api, attempts, options);
 }
 
 function unbegun(attempt: Attempt): Outcome {
-  const nothing = { operation: null, removals: [] };
-  if (!isUnplanned(attempt))
-    return { name: attempt.document.name, result: 'skipped', ...nothing, error: null, end: 'ok' };
+  if (!isUnplanned(attempt)) return untouched(nameOf(attempt), 'skipped');
   const { name, source, failure } = attempt;
-  return { name: name ?? source, result: 'failed', ...nothing, error: failure.sentence, end: failure.reason };
+  return failed(name ?? source, failure.sentence, failure.reason);
 }
 
-/** Asks before anything is changed. Where nobody can be asked, what takes something away has to be permitted. */
+const nameOf = (planned: PlannedChange | PlannedDeletion): string =>
+  isDeletion(planned) ? planned.cluster.metadata.name : planned.document.name;
+
+function permittedDeletions(prune: ApplyOptions['prune']): number {
+  if (prune === undefined || prune === true) return 0;
+  if (!/^\d{1,6}$/.test(prune)) throw usageError(`${prune} is no number of clusters. Use --prune=2.`);
+  return Number(prune);
+}
+
+interface Permission {
+  readonly yes?: boolean;
+  readonly allowRemovals?: boolean;
+  /** Up to how many clusters may be deleted without a question. */
+  readonly permitted: number;
+}
+
+/**
+ * Asks before anything is changed. Where nobody can be asked, what takes something away has to be permitted. `--yes` does not mean the
+ * deletion of clusters.
+ */
 async function permit(
   { io }: Cli,
-  planned: readonly PlannedChange[],
-  { yes = false, allowRemovals = false }: ApplyOptions,
+  attempts: readonly Attempt[],
+  { yes = false, allowRemovals = false, permitted }: Permission,
 ): Promise<void> {
-  if (isInteractive(io)) return planned.some(hasEffects) ? confirm(io, 'Make these changes?', yes) : undefined;
+  const [planned, deletions] = [attempts.filter(isChange), attempts.filter(isDeletion)];
+  const isUnexpected = deletions.length > permitted;
   const removed = removedText(planned);
-  if (removed === null || allowRemovals) return;
-  throw usageError(
-    `${removed} No terminal to prompt on. Pass --allow-removals to confirm, or --dry-run to see the plan. Nothing was changed.`,
-  );
+  if (!isInteractive(io) && removed !== null && !allowRemovals) {
+    throw usageError(
+      `${removed} No terminal to prompt on. Pass --allow-removals to confirm, or --dry-run to see the plan. Nothing was changed.`,
+    );
+  }
+  if (isUnexpected) {
+    const count = deletions.length;
+    await confirmCount(io, deletedText(deletions, ' that no file names'), count, `--prune=${count}`);
+  } else if (isInteractive(io) && (deletions.length > 0 || planned.some(hasEffects))) {
+    await confirm(io, 'Make these changes?', yes);
+  }
+}
+
+/** Says what a command without a terminal has to permit. */
+function notePermissions(cli: Cli, attempts: readonly Attempt[], permitted: number): void {
+  if (isInteractive(cli.io)) return;
+  const deletions = attempts.filter(isDeletion);
+  const removed = removedText(attempts.filter(isChange));
+  if (removed !== null) cli.note(`${removed} It needs --allow-removals.`);
+  if (deletions.length > permitted)
+    cli.note(`${deletedText(deletions, ' that no file names')} It needs --prune=${deletions.length}.`);
 }
 
 const CLUSTERS_NAMED = 5;
@@ -101,73 +133,58 @@ function removedText(planned: readonly PlannedChange[]): string | null {
 }
 
 /** Ends with 1 if there are differences, and with 2 after any error, as `kubectl diff` does. */
-export function diffDocuments(cli: Cli, { file }: { readonly file: string[] }): Promise<void> {
+export function diffDocuments(
+  cli: Cli,
+  { file, prune = false }: { readonly file: string[]; readonly prune?: boolean },
+): Promise<void> {
   return withDiffCodes(cli, async () => {
-    const attempts = await planOf(cli, await connectTeam(cli), file);
+    const attempts = await planOf(cli, await connectTeam(cli), file, prune);
     showPlans(cli, attempts);
     if (reportUnplanned(cli, attempts) !== null) throw new CliExit('usage');
-    if (attempts.some((each) => !isUnplanned(each) && hasEffects(each))) throw new CliExit('refused');
+    if (attempts.some((each) => isDeletion(each) || (isChange(each) && hasEffects(each)))) throw new CliExit('refused');
   });
 }
 
-const planOf = async (cli: Cli, api: TeamApi, files: readonly string[]): Promise<Attempt[]> =>
-  planDocuments(cli, api, await readDocuments(files, () => readAllBytes(cli.io), api.team));
+interface PlanOptions {
+  readonly file: string[];
+  readonly prune?: boolean;
+  readonly out: string;
+}
 
+/** Saves a plan, so that it is applied as it was read. */
+export async function planToFile(cli: Cli, { file, prune = false, out }: PlanOptions): Promise<void> {
+  const api = await connectTeam(cli);
+  const attempts = await planOf(cli, api, file, prune);
+  showPlans(cli, attempts);
+  const end = reportUnplanned(cli, attempts);
+  if (end !== null) throw new CliExit(end);
+  await savePlan(out, api, attempts);
+}
+
+/** Plans what the files declare, and with `isPruning` the deletion of the clusters of the team that they do not name. */
+async function planOf(cli: Cli, api: TeamApi, files: readonly string[], isPruning: boolean): Promise<Attempt[]> {
+  const documents = await readDocuments(files, () => readAllBytes(cli.io), api.team);
+  const attempts = await planDocuments(cli, api, documents);
+  if (!isPruning) return attempts;
+  const named = new Set(documents.map((each) => ('problem' in each ? null : each.name)));
+  const others = (await listClustersOf(api)).filter(
+    ({ metadata, status }) => !named.has(metadata.name) && status.phase !== 'Deleting',
+  );
+  return [...attempts, ...(await planDeletions(cli, api, others))];
+}
+
+/** Deletions come last, and only if every change succeeded. */
 async function applyAll(
   cli: Cli,
   api: TeamApi,
-  planned: readonly PlannedChange[],
+  attempts: readonly Attempt[],
   { wait = false, timeout }: LifecycleOptions,
 ): Promise<void> {
-  const limit = pLimit(AT_ONCE);
-  const progress = startProgress(
-    cli.io,
-    planned.map(({ document }) => document.name),
-  );
-  const endsAt = performance.now() + timeout;
-  const applyOne = async (change: PlannedChange): Promise<Outcome> => {
-    const { name } = change.document;
-    let begun: Pick<Outcome, 'operation' | 'removals'> = { operation: null, removals: [] };
-    try {
-      const { result, operationId } = await limit(() => applyCluster(api, change));
-      progress.show(name, { percent: 0, text: result });
-      const operation = operationId === null ? null : { id: operationId, state: null };
-      begun = { operation, removals: result === 'unchanged' ? [] : removalsIn(change) };
-      if (operationId === null || !wait) return { name, result, ...begun, error: null, end: 'ok' };
-      const ended = await untilEnded(api, operationId, {
-        timeoutMs: Math.max(1, endsAt - performance.now()),
-        onProgress: (seen) => progress.show(name, stepOf(seen)),
-      });
-      begun = { ...begun, operation: { id: operationId, state: ended.state } };
-      const error = failureOf(ended);
-      if (error === null) return { name, result, ...begun, error, end: 'ok' };
-      return { name, result: 'failed', ...begun, error, end: ended.state === 'superseded' ? 'conflict' : 'refused' };
-    } catch (error) {
-      const { sentence, reason } = endOf(placed(change.document, error), cli.io);
-      progress.show(name, { percent: 0, text: 'failed' });
-      return { name, result: 'failed', ...begun, error: sentence, end: reason };
-    }
-  };
-  const outcomes = await Promise.all(planned.map(applyOne));
-  progress.end();
-  report(cli, outcomes);
-}
-
-function report(cli: Cli, outcomes: readonly Outcome[]): void {
-  cli.result(
-    outcomes.map(({ end, ...outcome }) => ({ ...outcome, exitCode: exitCodes[end].code })),
-    () =>
-      renderTable(outcomes, {
-        CLUSTER: ({ name }) => name,
-        RESULT: ({ result }) => result,
-        OPERATION: ({ operation }) => operation?.id,
-        STATE: ({ operation }) => operation?.state,
-        REMOVALS: ({ removals }) => removals.map(shortEffect).join('\n'),
-      }),
-  );
-  const failed = outcomes.filter(({ end }) => end !== 'ok');
-  // What is wrong with a document without a name begins with its place, which is its name here.
-  for (const { name, error } of failed)
-    cli.note(`corral: ${error?.startsWith(`${name}: `) ? '' : `${name}: `}${error}`);
-  if (failed.length > 0) throw new CliExit(commonReason(failed.map(({ end }) => end)));
+  const waiting = { wait, endsAt: performance.now() + timeout };
+  const deletions = attempts.filter(isDeletion);
+  const changed = await runSteps(cli, api, attempts.filter(isChange).map(changeStep(api)), waiting);
+  const deleted = changed.every(({ end }) => end === 'ok')
+    ? await runSteps(cli, api, deletions.map(deletionStep(api)), waiting)
+    : deletions.map((each) => untouched(nameOf(each), 'skipped'));
+  report(cli, [...changed, ...deleted]);
 }

@@ -2,10 +2,12 @@ import { clusterPhases } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { WithCli } from '../cli.js';
 import { timeoutOption } from '../settings/options.js';
-import { applyDocuments, diffDocuments } from './apply.js';
-import { deleteCluster } from './delete.js';
+import { applyClusters, diffDocuments, planToFile } from './apply.js';
+import { deleteClusters } from './delete.js';
 import type { LifecycleOptions } from './end-operation.js';
+import { exportClusters } from './export.js';
 import { retryCluster, setHibernated } from './hibernate.js';
+import { setProtected } from './protect.js';
 import { listClusters, showCluster } from './show.js';
 import { waitForClusters } from './wait.js';
 
@@ -13,10 +15,10 @@ const waitOption = () => new Option('--wait', 'wait until the operation has ende
 const dryRunOption = () => new Option('--dry-run', 'show what would change, and change nothing');
 const yesOption = () => new Option('-y, --yes', 'do not ask');
 const filesOption = () =>
-  new Option(
-    '-f, --file <paths...>',
-    'files and folders in YAML or JSON; `-` reads standard input',
-  ).makeOptionMandatory();
+  new Option('-f, --file <paths...>', 'files and folders in YAML or JSON; `-` reads standard input');
+const neededFiles = () => filesOption().makeOptionMandatory();
+const pruneOption = () =>
+  new Option('--prune', 'also plan the deletion of the clusters of the team that no file names');
 
 export function clustersCommand(withCli: WithCli): Command {
   const command = new Command('clusters').description('Kubernetes clusters of the team');
@@ -31,19 +33,35 @@ export function clustersCommand(withCli: WithCli): Command {
     .description('show a cluster; `-o yaml` prints what `apply` takes')
     .action(withCli(showCluster));
   command
-    .command('apply')
-    .description('create clusters, or change them to match files')
+    .command('export [names...]')
+    .description('print clusters as `apply` takes them: those that are named, or all')
+    .action(withCli(exportClusters));
+  command
+    .command('apply [plan]')
+    .description('create clusters, or change them to match files; or carry out a plan that `plan` saved')
     .addOption(filesOption())
     .addOption(waitOption())
     .addOption(timeoutOption())
     .addOption(dryRunOption())
     .addOption(yesOption())
     .option('--allow-removals', 'without a terminal: allow changes that remove, replace or wipe nodes and servers')
-    .action(withCli(applyDocuments));
+    .option(
+      '--prune [count]',
+      'also delete the clusters of the team that no file names; `--prune=2`: up to 2, without asking for the number',
+    )
+    .action(withCli(applyClusters));
+  command
+    .command('plan')
+    .description('show what `apply` would do, and save it: `apply <file>` does exactly that, or nothing')
+    .addOption(neededFiles())
+    .addOption(pruneOption())
+    .requiredOption('--out <file>', 'where the plan is saved, in JSON')
+    .action(withCli(planToFile));
   command
     .command('diff')
     .description('show what `apply` would do; exits with 1 if anything would change, and with 2 after an error')
-    .addOption(filesOption())
+    .addOption(neededFiles())
+    .addOption(pruneOption())
     .action(withCli(diffDocuments));
   command
     .command('wait <names...>')
@@ -73,6 +91,22 @@ export function clustersCommand(withCli: WithCli): Command {
         ),
       );
   }
+  for (const [name, isProtected] of [
+    ['protect', true],
+    ['unprotect', false],
+  ] as const) {
+    command
+      .command(`${name} <name>`)
+      .description(
+        isProtected ? 'protect a cluster: nobody can delete it' : 'lift the protection of a cluster from deletion',
+      )
+      .addOption(waitOption())
+      .addOption(timeoutOption())
+      .addOption(dryRunOption())
+      .action(
+        withCli((cli, cluster: string, options: LifecycleOptions) => setProtected(cli, cluster, isProtected, options)),
+      );
+  }
   command
     .command('retry <name>')
     .description('try the declared specification again after its operation failed')
@@ -80,13 +114,14 @@ export function clustersCommand(withCli: WithCli): Command {
     .addOption(timeoutOption())
     .action(withCli(retryCluster));
   command
-    .command('delete <name>')
-    .description('delete a cluster with its nodes, volumes and load balancers')
+    .command('delete [name]')
+    .description('delete a cluster with its nodes, volumes and load balancers, or all that files name')
+    .addOption(filesOption())
     .addOption(waitOption())
     .addOption(timeoutOption())
     .addOption(dryRunOption())
     .addOption(yesOption())
     .option('--ignore-not-found', 'succeed if there is no such cluster')
-    .action(withCli(deleteCluster));
+    .action(withCli(deleteClusters));
   return command;
 }

@@ -1,60 +1,77 @@
-import { type ClusterSchemas, isCorralError } from '@corral/client';
 import type { Cli } from '../cli.js';
-import { confirmName } from '../output/ask.js';
-import { printable } from '../output/table.js';
+import { CliExit, usageError } from '../exit-codes.js';
+import { confirmCount, confirmName, readAllBytes } from '../output/ask.js';
+import { deletedText, deletionText, planDeletion, sendDeletion } from './deletions.js';
+import { readDocuments } from './documents.js';
 import { endOperation, type LifecycleOptions } from './end-operation.js';
-import { changedMeanwhile } from './planned-change.js';
-import { connectTeam, findCluster, getCluster } from './team-api.js';
-
-type DeletionPlan = ClusterSchemas['ClusterDeletionDryRun'];
+import { deletionStep, report, runSteps, untouched } from './outcomes.js';
+import { isDeletion, placeOf, planEach, plansText, reportUnplanned, showPlans, unplanned } from './plan-documents.js';
+import { connectTeam, findCluster, getCluster, listClustersOf, noCluster, type TeamApi } from './team-api.js';
 
 interface DeleteOptions extends LifecycleOptions {
+  readonly file?: string[];
   readonly yes?: boolean;
   readonly ignoreNotFound?: boolean;
 }
 
-export async function deleteCluster(cli: Cli, name: string, options: DeleteOptions): Promise<void> {
+export async function deleteClusters(cli: Cli, name: string | undefined, options: DeleteOptions): Promise<void> {
+  const { file } = options;
+  if ((file === undefined) === (name === undefined)) throw usageError('Name a cluster, or files with -f.');
   const api = await connectTeam(cli);
-  const { client, team, signal } = api;
+  await (file === undefined ? deleteOne(cli, api, name as string, options) : deleteFiles(cli, api, file, options));
+}
+
+async function deleteOne(cli: Cli, api: TeamApi, name: string, options: DeleteOptions): Promise<void> {
   const found = options.ignoreNotFound ? await findCluster(api, name) : await getCluster(api, name);
   if (found === null) {
     cli.result({ name, result: 'absent', operation: null }, `${name} does not exist\n`);
     return;
   }
   if (options.dryRun || !options.yes) {
-    const plan = (await client.deleteCluster({ team, name }, { query: { dryRun: true }, signal })).body as DeletionPlan;
+    const planned = await planDeletion(api, found);
     if (options.dryRun) {
-      cli.result(plan, () => deletionText(name, plan));
+      cli.result(planned.deletion, () => deletionText(planned));
       return;
     }
-    cli.note(deletionText(name, plan).trimEnd());
+    cli.note(deletionText(planned).trimEnd());
     await confirmName(cli.io, `This cannot be undone.`, name, false);
   }
-  // The cluster that was seen, and not another one of its name.
-  const ifMatch = found.metadata.etag;
-  const answer = await client.deleteCluster({ team, name }, { ifMatch, signal }).catch(async (error: unknown) => {
-    // The answer to an earlier copy of the request was lost.
-    if (isCorralError(error) && error.status === 404) return { status: 204, operation: null } as const;
-    if (!isCorralError(error) || error.status !== 412) throw error;
-    const now = await findCluster(api, name);
-    if (now === null) return { status: 204, operation: null } as const;
-    if (now.metadata.id !== found.metadata.id || now.status.lastOperation?.kind !== 'cluster.delete')
-      throw changedMeanwhile(name);
-    return { status: 202, operation: { team, id: now.status.lastOperation.id } } as const;
-  });
-  await endOperation(cli, api, {
-    name,
-    result: answer.status === 204 ? 'deleted' : 'deleting',
-    operationId: answer.operation?.id ?? null,
-    options,
-  });
+  await endOperation(cli, api, { name, ...(await sendDeletion(api, found)), options });
 }
 
-function deletionText(name: string, { deletes, costDifference }: DeletionPlan): string {
-  const lines = deletes.map(({ kind, name: what, count, note }) =>
-    `    ${[count, kind, what].filter((part) => part !== null).join(' ')}. ${note}`.trimEnd(),
-  );
-  const { minimum, maximum } = costDifference.monthly;
-  const cost = minimum === null || maximum === null ? [] : [`    cost per month: ${minimum} to ${maximum}`];
-  return `${[`- cluster ${name}`, ...lines.map(printable), ...cost].join('\n')}\n`;
+/** Deletes the clusters that files name, all or none. What else the files say has no meaning. */
+async function deleteFiles(cli: Cli, api: TeamApi, files: readonly string[], options: DeleteOptions): Promise<void> {
+  const { dryRun = false, yes = false, ignoreNotFound = false, wait = false, timeout } = options;
+  const documents = await readDocuments(files, () => readAllBytes(cli.io), api.team);
+  const clusters = new Map((await listClustersOf(api)).map((cluster) => [cluster.metadata.name, cluster]));
+  const isAbsent = (name: string) => ignoreNotFound && !clusters.has(name);
+  const absent = documents.flatMap((each) => ('problem' in each || !isAbsent(each.name) ? [] : [each.name]));
+  const wanted = documents.filter((each) => 'problem' in each || !isAbsent(each.name));
+  const attempts = await planEach(cli, wanted, placeOf, async (document) => {
+    if ('problem' in document) return unplanned(document);
+    const cluster = clusters.get(document.name);
+    if (cluster === undefined) throw noCluster(api, document.name);
+    return planDeletion(api, cluster);
+  });
+  if (dryRun) showPlans(cli, attempts);
+  else cli.note(plansText(cli, attempts).trimEnd());
+  const end = reportUnplanned(cli, attempts);
+  if (end !== null) {
+    if (!dryRun) cli.note('Nothing was changed.');
+    throw new CliExit(end);
+  }
+  if (dryRun) return;
+  const deletions = attempts.filter(isDeletion);
+  if (!yes && deletions.length > 0) await confirmDeletions(cli, deletions);
+  const waiting = { wait, endsAt: performance.now() + timeout };
+  const outcomes = await runSteps(cli, api, deletions.map(deletionStep(api)), waiting);
+  report(cli, [...outcomes, ...absent.map((name) => untouched(name, 'absent'))]);
+}
+
+function confirmDeletions({ io }: Cli, deletions: Parameters<typeof deletedText>[0]): Promise<void> {
+  const [first] = deletions;
+  const sentence = `${deletedText(deletions)} It cannot be undone.`;
+  return deletions.length === 1 && first !== undefined
+    ? confirmName(io, sentence, first.cluster.metadata.name, false)
+    : confirmCount(io, sentence, deletions.length, '--yes');
 }

@@ -2,57 +2,96 @@ import pLimit from 'p-limit';
 import type { Cli } from '../cli.js';
 import type { ExitReason } from '../exit-codes.js';
 import { type End, endOf } from '../output/report-error.js';
+import { deletionText, type PlannedDeletion, planDeletion } from './deletions.js';
 import type { BadDocument, ClusterDocument } from './documents.js';
 import { clusterPlanBody, clusterPlanText } from './plan-text.js';
 import { type PlannedChange, placed, planCluster } from './planned-change.js';
-import type { TeamApi } from './team-api.js';
+import type { Cluster, TeamApi } from './team-api.js';
 
-/** A document without a plan, and why. */
+/** What has no plan, and why. */
 export interface Unplanned {
+  /** The document, or the cluster. */
   readonly source: string;
   /** Null if the document does not say it. */
   readonly name: string | null;
   readonly failure: End;
 }
-export type Attempt = PlannedChange | Unplanned;
+export type Attempt = PlannedChange | PlannedDeletion | Unplanned;
 
 /** The API makes the changes of a team one after the other. */
 export const AT_ONCE = 4;
 
 export const isUnplanned = (attempt: Attempt): attempt is Unplanned => 'failure' in attempt;
+export const isDeletion = (attempt: Attempt): attempt is PlannedDeletion => 'deletion' in attempt;
+export const isChange = (attempt: Attempt): attempt is PlannedChange => 'document' in attempt;
 
-/** Plans every document, also where others are wrong. @throws the reason of an aborted signal */
-export function planDocuments(
+/** Plans every item, also where others are wrong. @throws the reason of an aborted signal */
+export function planEach<T>(
   { io }: Cli,
-  api: TeamApi,
-  documents: readonly (ClusterDocument | BadDocument)[],
+  items: readonly T[],
+  nameOf: (item: T) => Pick<Unplanned, 'name' | 'source'>,
+  plan: (item: T) => Promise<Attempt>,
 ): Promise<Attempt[]> {
   const limit = pLimit(AT_ONCE);
-  return Promise.all(
-    documents.map((document) =>
-      limit(async (): Promise<Attempt> => {
-        const { source } = document;
-        if ('problem' in document) {
-          return { source, name: null, failure: { reason: 'usage', sentence: document.problem } };
-        }
-        return planCluster(api, document).catch((error: unknown) => {
-          if (io.signal.aborted) throw error;
-          return { source, name: document.name, failure: endOf(placed(document, error), io) };
-        });
-      }),
-    ),
-  );
+  const attempt = (item: T) =>
+    plan(item).catch((error: unknown): Unplanned => {
+      if (io.signal.aborted) throw error;
+      return { ...nameOf(item), failure: endOf(error, io) };
+    });
+  return Promise.all(items.map((item) => limit(attempt, item)));
 }
+
+export const planDocuments = (
+  cli: Cli,
+  api: TeamApi,
+  documents: readonly (ClusterDocument | BadDocument)[],
+): Promise<Attempt[]> =>
+  planEach(cli, documents, placeOf, async (document) => {
+    if ('problem' in document) return unplanned(document);
+    return planCluster(api, document).catch((error: unknown) => {
+      throw placed(document, error);
+    });
+  });
+
+export const planDeletions = (cli: Cli, api: TeamApi, clusters: readonly Cluster[]): Promise<Attempt[]> =>
+  planEach(
+    cli,
+    clusters,
+    ({ metadata: { name } }) => ({ name, source: name }),
+    (cluster) => planDeletion(api, cluster),
+  );
+
+export const placeOf = (document: ClusterDocument | BadDocument): Pick<Unplanned, 'name' | 'source'> => ({
+  source: document.source,
+  name: 'problem' in document ? null : document.name,
+});
+
+/** A document that declares no cluster. */
+export const unplanned = ({ source, problem }: BadDocument): Unplanned => ({
+  source,
+  name: null,
+  failure: { reason: 'usage', sentence: problem },
+});
 
 /** Prints the plans as the result. */
 export const showPlans = (cli: Cli, attempts: readonly Attempt[]): void =>
   cli.result(attempts.map(attemptBody), () => plansText(cli, attempts));
 
 export const plansText = ({ style }: Cli, attempts: readonly Attempt[]): string =>
-  attempts.map((each) => (isUnplanned(each) ? '' : clusterPlanText(each, style))).join('');
+  attempts
+    .map((each) => {
+      if (isUnplanned(each)) return '';
+      return isDeletion(each) ? deletionText(each) : clusterPlanText(each, style);
+    })
+    .join('');
 
 function attemptBody(attempt: Attempt): object {
-  if (!isUnplanned(attempt)) return { ...clusterPlanBody(attempt), error: null };
+  if (isChange(attempt)) return { ...clusterPlanBody(attempt), error: null };
+  if (isDeletion(attempt)) {
+    const { effects, costDifference } = attempt.deletion;
+    const { name } = attempt.cluster.metadata;
+    return { name, source: null, exists: true, changes: [], effects, costDifference, error: null };
+  }
   const { name, source, failure } = attempt;
   const nothing = { exists: null, changes: [], effects: [], costDifference: null };
   return { name, source, ...nothing, error: failure.sentence };

@@ -3,7 +3,7 @@ import type { Cli } from '../cli.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts, renderTable } from '../output/table.js';
 import { rangeText } from './plan-text.js';
-import { type Cluster, connectTeam, getCluster } from './team-api.js';
+import { type Cluster, connectTeam, getCluster, listClustersOf } from './team-api.js';
 
 interface ListOptions {
   readonly phase?: ClusterPhase[];
@@ -11,12 +11,7 @@ interface ListOptions {
 }
 
 export async function listClusters(cli: Cli, { phase, connection }: ListOptions): Promise<void> {
-  const { client, team, signal } = await connectTeam(cli);
-  const clusters = (await client.listAll(
-    'listClusters',
-    { team },
-    { query: { phase, connection }, signal },
-  )) as Cluster[];
+  const clusters = await listClustersOf(await connectTeam(cli), { phase, connection });
   showList(cli, clusters, 'clusters', {
     NAME: ({ metadata }) => metadata.name,
     PHASE: ({ status }) => status.phase,
@@ -43,6 +38,7 @@ function clusterText(cluster: Cluster): string {
     ['Region', spec.region],
     ['Connection', spec.connectionRef],
     ['Nodes', nodesOf(cluster)],
+    ['Deletion', spec.deletionProtection ? 'protected' : null],
     ['API server', apiServer?.url],
     ['Cost', minimum === null || maximum === null ? null : `${minimum} to ${maximum} ${cost.currency ?? ''} per month`],
     ['Operation', lastOperation === null ? null : `${lastOperation.kind} ${lastOperation.state} ${lastOperation.id}`],

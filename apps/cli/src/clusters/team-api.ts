@@ -1,4 +1,5 @@
 import { type ClusterSchemas, type CorralClient, createClient, isCorralError, type Operation } from '@corral/client';
+import type { ClusterPhase } from '@corral/contracts';
 import type { Cli } from '../cli.js';
 import { CliError, usageError } from '../exit-codes.js';
 import { clusterAccess } from '../settings/settings.js';
@@ -78,6 +79,12 @@ export async function findCluster({ client, team, signal }: TeamApi, name: strin
     throw error;
   }
 }
+
+/** All clusters that the caller has access to. */
+export const listClustersOf = async (
+  { client, team, signal }: TeamApi,
+  query: { phase?: ClusterPhase[] | undefined; connection?: string | undefined } = {},
+): Promise<Cluster[]> => (await client.listAll('listClusters', { team }, { query, signal })) as Cluster[];
 
 /** @throws CliError if there is none */
 export async function getCluster(api: TeamApi, name: string): Promise<Cluster> {
