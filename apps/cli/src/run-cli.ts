@@ -7,6 +7,7 @@ import { clustersCommand } from './clusters/clusters-command.js';
 import { connectionsCommand } from './connections/connections-command.js';
 import { demosCommand } from './dns/demos-command.js';
 import { dnsCommand } from './dns/dns-command.js';
+import { doctorCommand } from './doctor/doctor-command.js';
 import { exitCodes, ProgramFailed } from './exit-codes.js';
 import type { CliIo } from './io.js';
 import { kubeconfigCommand } from './kubeconfig/kubeconfig-command.js';
@@ -60,6 +61,7 @@ export function buildProgram({ out, err }: Pick<CliIo, 'out' | 'err'>, withCli: 
       'after',
       '\nCORRAL_URL, CORRAL_TOKEN, CORRAL_DNS_URL and CORRAL_DNS_TOKEN replace a context. Exit codes: docs/cli.md.',
     )
+    .helpCommand(false)
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
   const commands = [
@@ -83,12 +85,32 @@ export function buildProgram({ out, err }: Pick<CliIo, 'out' | 'err'>, withCli: 
     usageCommand(withCli),
     auditCommand(withCli),
     openCommand(withCli),
+    doctorCommand(withCli),
     apiCommand(withCli),
     contextsCommand(withCli),
+    helpCommand(program),
   ];
   for (const command of commands) program.addCommand(inherit(command, program));
   tab(program, { completionCommandName: 'completion' });
   return program;
+}
+
+/** Help for a command of any depth, such as `help dns set`. */
+function helpCommand(program: Command): Command {
+  return new Command('help')
+    .description('show help for a command')
+    .argument('[command...]', 'such as `dns set`')
+    .action(async (words: readonly string[]) => {
+      let command = program;
+      for (const word of words) {
+        if (command.commands.length === 0) break;
+        const child = command.commands.find((each) => each.name() === word);
+        // It says that there is no such command, and which one may be meant.
+        if (child === undefined) return void (await command.parseAsync([word], { from: 'user' }));
+        command = child;
+      }
+      command.help();
+    });
 }
 
 /** Applies the parent's settings for errors and output, which separately built commands do not inherit. */

@@ -305,6 +305,17 @@ describe('the rest of the product', () => {
     expect((await ann.run('issuers', 'list')).out).toBe('There are no trusted issuers.\n');
   });
 
+  it('says what works for a person and for a service account', async () => {
+    expect(await ann.run('doctor')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/token +admin@acme\.test is signed in, and is admin of team acme/),
+    });
+    expect(await ci.run('doctor')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/token +The token is that of a service account of team acme.*\nok +dns +The token ci is accepted/),
+    });
+  });
+
   it('sends any request of the API, and says a refusal as data', async () => {
     expect(await ci.json('api', 'get', '/api/v1/teams/{team}/clusters/')).toMatchObject({ items: expect.any(Array) });
     const refused = await ci.runWith({}, 'api', 'GET', '/api/v1/teams/globex/clusters/', '-o', 'json');
