@@ -312,7 +312,9 @@ describe('the rest of the product', () => {
     });
     expect(await ci.run('doctor')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/token +The token is that of a service account of team acme.*\nok +dns +The token ci is accepted/),
+      out: expect.stringMatching(
+        /token +The token is that of a service account of team acme.*\nok +dns +The token ci is accepted/,
+      ),
     });
   });
 
