@@ -30,10 +30,10 @@ export function clustersBeside({ dev, api }: RunningConsole) {
       body: JSON.stringify(body),
     });
   const read = async (name: string) => (await api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
-  const put = async (name: string): Promise<number> => {
+  const put = async (name: string, more: object = {}): Promise<number> => {
     const { region, kubernetesVersion, machineType } = dev.defaults;
     const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
-    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools };
+    const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools, ...more };
     return (await api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
   };
   return {
@@ -41,7 +41,7 @@ export function clustersBeside({ dev, api }: RunningConsole) {
     admin,
     read,
     put,
-    declare: async (name: string) => expect(await put(name)).toBe(202),
+    declare: async (name: string, more: object = {}) => expect(await put(name, more)).toBe(202),
     untilReady: (name: string) =>
       waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready'),
     /** Makes the imitated garden do in parts of a second what takes minutes elsewhere. */

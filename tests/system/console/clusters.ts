@@ -153,14 +153,24 @@ export function testClusters(started: () => RunningConsole): void {
   });
 
   it('deletes a cluster once its name was typed, says what is lost, and afterwards who deleted it', async () => {
-    await declareReady('unwanted');
+    await clusters.declare('unwanted', { deletionProtection: true });
+    await clusters.untilReady('unwanted');
     // The deletion lasts until the page has shown it.
     await clusters.admin('POST', '/garden/shoot-faults', [
       { operations: ['Delete'], times: null, effect: { stuck: true } },
     ]);
     const page = await running.open('/teams/acme/clusters/unwanted/danger');
-    await page.getByRole('button', { name: 'More actions of unwanted' }).press('Enter');
-    await page.getByRole('menuitem', { name: 'Delete…' }).press('Enter');
+    const remove = async () => {
+      await page.getByRole('button', { name: 'More actions of unwanted' }).press('Enter');
+      await page.getByRole('menuitem', { name: 'Delete…' }).press('Enter');
+    };
+    await remove();
+    const lift = page.getByRole('dialog', { name: 'Lift the protection of unwanted' });
+    await lift.getByText('unwanted is protected from deletion. Lift the protection first, then delete it.').waitFor();
+    await planned(page);
+    await lift.getByRole('button', { name: 'Lift the protection of unwanted' }).press('Enter');
+    await lift.waitFor({ state: 'detached' });
+    await remove();
     const dialog = page.getByRole('dialog', { name: 'Delete unwanted' });
     await dialog.getByText(/^Volumes of persistent volume claims are deleted/).waitFor();
     await dialog.getByText(/^Saves .* a month/).waitFor();

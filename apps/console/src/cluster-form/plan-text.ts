@@ -24,6 +24,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   hibernated: 'hibernated',
   controlPlaneHA: 'highly available control plane',
   plan: 'tariff',
+  deletionProtection: 'deletion protection',
   network: 'network',
   nodeCIDR: 'range of the nodes',
   podCIDR: 'range of the pods',

@@ -99,6 +99,13 @@ export function SpecForm(props: SpecFormProps) {
           {...at('controlPlaneHA')}
         />
       )}
+      <Checkbox
+        label="Deletion protection"
+        description="While it is on, nobody can delete the cluster."
+        checked={spec.deletionProtection === true}
+        onChange={(event) => set(['deletionProtection'], event.currentTarget.checked)}
+        {...at('deletionProtection')}
+      />
       <NetworkFields
         network={spec.network ?? {}}
         catalogue={catalogue}

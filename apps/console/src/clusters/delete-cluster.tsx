@@ -1,4 +1,4 @@
-import type { Cluster } from '@corral/contracts';
+import type { Cluster, ClusterSpec } from '@corral/contracts';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { teamKey } from '../api/queries.js';
@@ -8,6 +8,7 @@ import { costText } from '../ui/money.js';
 import { Failed, Loading } from '../ui/states.js';
 import { useReturnFocus } from '../ui/use-return-focus.js';
 import { type DeletionPlan, deleteAsPlanned, planDeletion } from './deletion.js';
+import { PlannedChangeDialog } from './planned-change-dialog.js';
 
 interface DeleteClusterProps {
   readonly team: string;
@@ -15,8 +16,24 @@ interface DeleteClusterProps {
   readonly onClose: () => void;
 }
 
-/** Deletes the cluster, after it was shown what is lost and its name was typed. */
+/** Deletes the cluster. One that is protected offers to lift the protection first. */
 export function DeleteCluster({ team, cluster, onClose }: DeleteClusterProps) {
+  const { metadata, spec } = cluster;
+  if (!spec.deletionProtection) return <ConfirmDeletion team={team} cluster={cluster} onClose={onClose} />;
+  return (
+    <PlannedChangeDialog
+      team={team}
+      cluster={cluster}
+      spec={{ ...(spec as ClusterSpec), deletionProtection: false }}
+      action={`Lift the protection of ${metadata.name}`}
+      onClose={onClose}
+      fields={() => <p>{metadata.name} is protected from deletion. Lift the protection first, then delete it.</p>}
+    />
+  );
+}
+
+/** Shows what is lost, and asks for the name. */
+function ConfirmDeletion({ team, cluster, onClose }: DeleteClusterProps) {
   const cache = useQueryClient();
   const { name, etag } = cluster.metadata;
   const [plan, setPlan] = useState<DeletionPlan | null>(null);
