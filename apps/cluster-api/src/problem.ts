@@ -70,7 +70,10 @@ export class Problem extends Error {
 
 /** Of every change by a team that operators have suspended. */
 export const teamSuspended = (): Problem =>
-  new Problem('permission_denied', 'The team is suspended: it can read, but change nothing. Ask the operators.');
+  new Problem(
+    'permission_denied',
+    'The team is suspended: it can read and take access away, but change nothing else. Ask the operators.',
+  );
 
 /** The same answer for resources that do not exist and for those that the caller may not see. */
 export const notFound = (): Problem =>

@@ -158,9 +158,9 @@ function admitted(account: CallingAccount, route: ClusterRoute, req: Request): A
   return { userId: null, account, team: { id: team.id, slug: team.slug }, role };
 }
 
-/** A suspended team reads, and plans what it would change. */
+/** A suspended team reads, plans what it would change, and takes access away: a token that leaked must not wait for operators. */
 function refuseChangeOfSuspended(team: { readonly isSuspended: boolean }, route: ClusterRoute, req: Request): void {
-  if (!team.isSuspended || !isRefusedWhileHeld(route) || purposeOf(req) === 'dryRun') return;
+  if (!team.isSuspended || route.endsAccess || !isRefusedWhileHeld(route) || purposeOf(req) === 'dryRun') return;
   throw teamSuspended();
 }
 

@@ -1,5 +1,5 @@
 import { memoryBuckets } from '@corral/admission';
-import { clusterRoutes } from '@corral/contracts';
+import { type ClusterRoute, clusterRoutes } from '@corral/contracts';
 import type { Served } from '@corral/http-api';
 import { createMetrics } from '@corral/service';
 import { type DatabaseDoor, databaseDoor, waitFor } from '@corral/testing';
@@ -344,6 +344,27 @@ describe('a suspended team', () => {
     await put().expect(202);
 
     expect(refused.body).toMatchObject({ code: 'permission_denied', detail: expect.stringContaining('suspended') });
+  });
+
+  it('ends tokens, accounts, trust, invitations and memberships, but creates none', async () => {
+    const admin = t.api.as(t.acme.admin);
+    const tokens = t.acme.path('/dns-tokens/');
+    const { body: token } = await admin.post(tokens).send({ name: 'leaked' }).expect(201);
+    await suspend(new Date());
+
+    await admin.post(tokens).send({ name: 'new' }).expect(403);
+    await admin.delete(`${tokens}${token.id}/`).expect(204);
+    await suspend(null);
+
+    const open = clusterRoutes.filter((route: ClusterRoute) => route.endsAccess);
+    expect(open.map(({ operationId }) => operationId).sort()).toEqual([
+      'deleteMember',
+      'deleteServiceAccount',
+      'deleteTrustedIssuer',
+      'revokeAccountToken',
+      'revokeDnsToken',
+      'revokeInvitation',
+    ]);
   });
 
   it('gets no member by an invitation that was sent before, until it is resumed', async () => {

@@ -51,6 +51,8 @@ export interface ClusterRoute {
   readonly development?: true;
   /** The row is about the dry runs of a route. */
   readonly isDryRun?: true;
+  /** Only takes access away: open to a suspended team, too. */
+  readonly endsAccess?: true;
   /** Supports `If-Match`. */
   readonly conditional?: boolean;
   /** Supports `Idempotency-Key`. */

@@ -60,6 +60,7 @@ export const teamDnsRoutes = [
     path: `${tokens}{id}/`,
     summary: 'Revoke a DNS token permanently; gateways refuse it within 2 s',
     access: 'member',
+    endsAccess: true,
     people: true,
     answers: { 204: null },
   },
