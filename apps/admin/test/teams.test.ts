@@ -288,6 +288,20 @@ describe('admin', () => {
       expect((await admin.run('token', 'list', 'acme')).out).toMatch(/old +revoked/);
     });
 
+    it('is revoked at a terminal once a person has agreed', async () => {
+      const { id } = await admin.json<{ id: string }>('token', 'issue', 'acme', '--name', 'asked');
+      const states = async () => (await admin.run('token', 'list', 'acme')).out;
+
+      const declined = await admin.runAnswering(false, 'token', 'revoke', 'acme', id);
+      expect(await states()).toMatch(/asked +active/);
+      const agreed = await admin.runAnswering(true, 'token', 'revoke', 'acme', id);
+
+      expect(declined).toMatchObject({ code: 1, err: expect.stringContaining('Nothing was changed.') });
+      expect(declined.err).toMatch(/^Token "asked" of team acme is revoked for good\. The installation is /);
+      expect(agreed.code).toBe(0);
+      expect(await states()).toMatch(/asked +revoked/);
+    });
+
     it('is rejected beyond the quota, with instructions', async () => {
       await admin.run('team', 'create', 'many');
       for (let index = 0; index < 5; index += 1) await admin.run('token', 'issue', 'many', '--name', `t${index}`);

@@ -45,13 +45,15 @@ export function teamCommand(withContext: WithContext): Command {
     .action(
       withContext(
         async (
-          { change, operator, getTeam, getUser, print },
+          { change, confirm, operator, getTeam, getUser, print },
           slug: string,
           email: string,
           { role }: { role: Role },
         ) => {
           const [team, user] = [await getTeam(slug), await getUser(email)];
           const target = { kind: 'Member', id: user.id, name: user.email };
+          if (role === 'viewer')
+            await confirm(`The DNS tokens that ${user.email} created for team ${slug} are revoked.`);
           const revoked = await change(
             () => ({ team, action: 'member.add', target, detail: { role } }),
             async (tx) => {

@@ -58,12 +58,15 @@ export function tokenCommand(withContext: WithContext): Command {
     .command('revoke <team> <token-id>')
     .description('revoke a token permanently; requests with it fail from then on')
     .action(
-      withContext(async ({ getTeam, change, operator, print }, slug: string, tokenId: string) => {
+      withContext(async ({ getTeam, tokens, confirm, change, operator, print }, slug: string, tokenId: string) => {
         const team = await getTeam(slug);
+        const id = parseId(tokenId);
+        const known = (await tokens.listTokens(team)).find((token) => token.id === id && token.revokedAt === null);
+        if (id !== null && known !== undefined)
+          await confirm(`Token "${known.name}" of team ${slug} is revoked for good.`);
         await change(writtenByWork, async (tx) => {
           await lockTeamChanges(tx, team.id);
           const by = { userId: null, requestId: null, operator };
-          const id = parseId(tokenId);
           if (id !== null && (await revokeDnsToken(tx, team, id, by))) return;
           throw new OperatorError(
             `Team "${slug}" has no token ${tokenId}, or it is already revoked. \`token list ${slug}\` shows the IDs.`,

@@ -26,6 +26,8 @@ export interface TestAdmin {
   readonly folder: string;
   run(...argv: string[]): Promise<Ran>;
   runWith(env: NodeJS.ProcessEnv, ...argv: string[]): Promise<Ran>;
+  /** Runs as at a terminal where a person gives this answer to each question. The questions are in `err`. */
+  runAnswering(answer: boolean, ...argv: string[]): Promise<Ran>;
   /** Runs without waiting for a reconciler. */
   runWithoutPatience(...argv: string[]): Promise<Ran>;
   /** Runs with --json and returns the value. Throws when the command fails. */
@@ -47,7 +49,12 @@ export async function startAdmin(): Promise<TestAdmin> {
     ...patientPool,
     onIdleError: () => undefined,
   });
-  const runFor = async (takenWithinMs: number, env: NodeJS.ProcessEnv, argv: string[]): Promise<Ran> => {
+  const runFor = async (
+    takenWithinMs: number,
+    env: NodeJS.ProcessEnv,
+    argv: string[],
+    answer?: boolean,
+  ): Promise<Ran> => {
     let out = '';
     let err = '';
     const chunks: Buffer[] = [];
@@ -67,6 +74,12 @@ export async function startAdmin(): Promise<TestAdmin> {
       takenWithinMs,
       stdout,
       ...io,
+      ...(answer !== undefined && {
+        async confirm(question: string) {
+          err += `${question}\n`;
+          return answer;
+        },
+      }),
     });
     return { code, out, err, bytes: Buffer.concat(chunks) };
   };
@@ -78,6 +91,7 @@ export async function startAdmin(): Promise<TestAdmin> {
     folder,
     run,
     runWith: (env, ...argv) => runFor(PATIENT_MS, env, argv),
+    runAnswering: (answer, ...argv) => runFor(PATIENT_MS, env, argv, answer),
     runWithoutPatience: (...argv) => runFor(0, env, argv),
     async json<T>(...argv: string[]) {
       const { code, out, err } = await run('--json', ...argv);
