@@ -73,39 +73,20 @@ export function clustersCommand(withCli: WithCli): Command {
     )
     .addOption(timeoutOption())
     .action(withCli(waitForClusters));
-  for (const [name, isHibernated] of [
-    ['hibernate', true],
-    ['resume', false],
-  ] as const) {
+  const switches = [
+    ['hibernate', setHibernated, true, 'hibernate a cluster: its nodes are deleted, its volumes stay'],
+    ['resume', setHibernated, false, 'resume a hibernated cluster'],
+    ['protect', setProtected, true, 'protect a cluster: nobody can delete it'],
+    ['unprotect', setProtected, false, 'lift the protection of a cluster from deletion'],
+  ] as const;
+  for (const [name, set, value, description] of switches) {
     command
       .command(`${name} <name>`)
-      .description(
-        isHibernated ? 'hibernate a cluster: its nodes are deleted, its volumes stay' : 'resume a hibernated cluster',
-      )
+      .description(description)
       .addOption(waitOption())
       .addOption(timeoutOption())
       .addOption(dryRunOption())
-      .action(
-        withCli((cli, cluster: string, options: LifecycleOptions) =>
-          setHibernated(cli, cluster, isHibernated, options),
-        ),
-      );
-  }
-  for (const [name, isProtected] of [
-    ['protect', true],
-    ['unprotect', false],
-  ] as const) {
-    command
-      .command(`${name} <name>`)
-      .description(
-        isProtected ? 'protect a cluster: nobody can delete it' : 'lift the protection of a cluster from deletion',
-      )
-      .addOption(waitOption())
-      .addOption(timeoutOption())
-      .addOption(dryRunOption())
-      .action(
-        withCli((cli, cluster: string, options: LifecycleOptions) => setProtected(cli, cluster, isProtected, options)),
-      );
+      .action(withCli((cli, cluster: string, options: LifecycleOptions) => set(cli, cluster, value, options)));
   }
   command
     .command('retry <name>')

@@ -98,15 +98,13 @@ export function checkPreconditions({ ifMatch, ifNoneMatch }: Preconditions, tag:
 
 /**
  * Hashes a specification by content. The order of object members does not matter. The order of node pools does, because
- * it is part of what the client declared. Deletion protection counts while it is set: specifications that were stored without the
- * field keep their hash.
+ * it is part of what the client declared.
  *
  * @param spec complete, after defaults
  * @returns `sha256:` and the hex digest of the canonical JSON (RFC 8785)
  */
 export function desiredHashOf(spec: object): string {
-  const { deletionProtection, ...rest } = spec as { readonly deletionProtection?: boolean };
   // `canonicalize` returns `undefined` only for values that JSON cannot represent.
-  const canonical = canonicalize(deletionProtection ? spec : rest) as string;
+  const canonical = canonicalize(spec) as string;
   return `sha256:${createHash('sha256').update(canonical).digest('hex')}`;
 }

@@ -2,7 +2,7 @@ import { aClusterSpec, aPool } from '@corral/cluster-data/testing';
 import { asClusterId, asConnectionId, clusterLimits } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
 import type { ClusterQuotas } from '../../src/app-config.js';
-import { desiredHashOf } from '../../src/changes/entity-tag.js';
+import { specHashOf } from '../../src/clusters/rules/declaration.js';
 import type { ChangeContext } from '../../src/clusters/rules/plan-change.js';
 import type { ClusterRecord } from '../../src/clusters/store.js';
 import { pointersInCluster } from '../../src/node-pools/rules.js';
@@ -19,7 +19,7 @@ export function aCluster(more: Partial<ClusterRecord> = {}): ClusterRecord {
     name: 'web',
     shootName: 'c1c1',
     spec,
-    desiredHash: desiredHashOf(spec),
+    desiredHash: specHashOf(spec),
     priorities: new Map(),
     backingReady: new Map(),
     prices: null,

@@ -11,12 +11,11 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aCluster, aClusterSpec, aPool, NOW } from '../../../test/support/a-cluster.js';
 import { refusalOf } from '../../../test/support/refusal.js';
-import { desiredHashOf } from '../../changes/entity-tag.js';
 import { hasWorkers, pointersInCluster, withoutPool, withPool } from '../../node-pools/rules.js';
 import { Problem } from '../../problem.js';
 import { deletionPreview } from '../delete.js';
 import type { ClusterRecord } from '../store.js';
-import { acceptedStatus, checkImmutable, decideDeclaration, type RequestedState } from './declaration.js';
+import { acceptedStatus, checkImmutable, decideDeclaration, type RequestedState, specHashOf } from './declaration.js';
 import { completePool, completeSpec, differencesOf, poolDifferencesOf } from './specification.js';
 import { validPartOf } from './valid-part.js';
 
@@ -179,7 +178,7 @@ describe('deciding about a declaration', () => {
         operation: 'cluster.create',
         generation: 1,
         isDraft: false,
-        desiredHash: desiredHashOf(spec),
+        desiredHash: specHashOf(spec),
       });
     });
 
@@ -195,7 +194,7 @@ describe('deciding about a declaration', () => {
       const conditions = [{ ...drifted, lastTransitionTime: '2026-11-21T12:00:00.000Z' }];
       const same = (more: Partial<ClusterRecord>) => {
         const current = { ...started(), ...more };
-        return decideDeclaration({ ...current, desiredHash: desiredHashOf(current.spec) }, current.spec);
+        return decideDeclaration({ ...current, desiredHash: specHashOf(current.spec) }, current.spec);
       };
 
       expect(same({})).toEqual({ kind: 'unchanged' });
@@ -208,7 +207,7 @@ describe('deciding about a declaration', () => {
 
     it('of a specification that was stored before it could be protected is unchanged', () => {
       const { deletionProtection: _absent, ...stored } = aClusterSpec();
-      const current = { ...started(), desiredHash: desiredHashOf(stored) };
+      const current = { ...started(), desiredHash: specHashOf(stored) };
 
       expect(decideDeclaration(current, aClusterSpec())).toEqual({ kind: 'unchanged' });
       expect(decideDeclaration(current, aClusterSpec({ deletionProtection: true }))).toMatchObject({
@@ -219,7 +218,7 @@ describe('deciding about a declaration', () => {
 
     it('of the same specification is accepted for a cluster that was restored and kept as it is, once', () => {
       const current = started();
-      const kept = { ...current, desiredHash: desiredHashOf(current.spec), keptGeneration: current.generation };
+      const kept = { ...current, desiredHash: specHashOf(current.spec), keptGeneration: current.generation };
 
       const accepted = decideDeclaration(kept, current.spec);
 

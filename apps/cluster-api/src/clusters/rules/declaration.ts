@@ -36,7 +36,7 @@ export type ClusterOperationKind = Extract<OperationKind, `cluster.${string}`>;
  * @throws Problem `cluster_deleting`
  */
 export function decideDeclaration(current: ClusterRecord | null, desired: ClusterSpec): DeclarationDecision {
-  const desiredHash = desiredHashOf(desired);
+  const desiredHash = specHashOf(desired);
   if (current === null) {
     return { kind: 'accepted', operation: 'cluster.create', generation: 1, desiredHash, isDraft: !hasWorkers(desired) };
   }
@@ -55,6 +55,14 @@ export function decideDeclaration(current: ClusterRecord | null, desired: Cluste
   };
 }
 
+/** Deletion protection counts while it is set: specifications that were stored without the field keep their hash. */
+export function specHashOf({
+  deletionProtection,
+  ...rest
+}: Omit<ClusterSpec, 'deletionProtection'> & Partial<ClusterSpec>): string {
+  return desiredHashOf(deletionProtection ? { ...rest, deletionProtection } : rest);
+}
+
 /** The condition that others changed declared fields on the garden, if it is true. An accepted change sets them back. */
 export const driftIn = ({ conditions }: ClusterRecord): Condition[] =>
   conditions.filter(({ type, status }) => type === driftConditionType && status === 'True');
@@ -70,9 +78,9 @@ export function refuseWhileDeleting({ deletionRequestedAt, lastOperation }: Clus
 }
 
 function operationFor(current: ClusterRecord, desired: ClusterSpec): ClusterOperationKind {
-  if (desiredHashOf(desired) === current.desiredHash) return 'cluster.update';
+  if (specHashOf(desired) === current.desiredHash) return 'cluster.update';
   const { hibernated } = current.spec;
-  const onlyHibernation = desiredHashOf({ ...desired, hibernated }) === current.desiredHash;
+  const onlyHibernation = specHashOf({ ...desired, hibernated }) === current.desiredHash;
   if (onlyHibernation) return desired.hibernated ? 'cluster.hibernate' : 'cluster.resume';
   return current.startedAt === null ? 'cluster.create' : 'cluster.update';
 }
