@@ -182,6 +182,7 @@ describe('a saved plan', () => {
     ['a cluster was changed', () => api.clusters.set('web', { ...aCluster({ region: 'hel1' }), generation: 2 })],
     ['a cluster was created', () => api.clusters.set('new', aCluster())],
     ['a cluster that it deletes was changed', () => api.clusters.set('old', { ...aCluster(), generation: 2 })],
+    ['a cluster that it deletes was deleted', () => api.clusters.delete('old')],
     ['a change does something else', () => api.clusters.set('web', aCluster({ region: 'nbg1' }))],
   ])('is refused as a whole after %s', async (_what, change) => {
     const plan = await save();

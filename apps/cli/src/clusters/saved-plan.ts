@@ -7,7 +7,7 @@ import { saveFile } from '../settings/save-file.js';
 import { type PlannedDeletion, planDeletion } from './deletions.js';
 import { type Attempt, isChange, isDeletion, planEach } from './plan-documents.js';
 import { type PlannedChange, planCluster } from './planned-change.js';
-import { getCluster, type TeamApi } from './team-api.js';
+import { findCluster, type TeamApi } from './team-api.js';
 
 const KIND = 'ClusterPlan';
 
@@ -46,16 +46,19 @@ export async function planAgain(cli: Cli, api: TeamApi, path: string): Promise<A
   const saved = await readPlan(path, api);
   const nameOf = ({ name, source }: SavedChange) => ({ name, source });
   return planEach(cli, saved, nameOf, async ({ name, source, spec, reviewed }) => {
-    const planned =
-      spec === null
-        ? await planDeletion(api, await getCluster(api, name))
-        : await planCluster(api, { name, source, spec });
-    if (isDeepStrictEqual(reviewedOf(planned), reviewed)) return planned;
+    const planned = spec === null ? await planAnyDeletion(api, name) : await planCluster(api, { name, source, spec });
+    if (planned !== null && isDeepStrictEqual(reviewedOf(planned), reviewed)) return planned;
     throw new CliError(
       'conflict',
       `Cluster ${name}, or what the change does to it, is not as it was when the plan was made. Make a new plan.`,
     );
   });
+}
+
+/** @returns null if the cluster is gone */
+async function planAnyDeletion(api: TeamApi, name: string): Promise<PlannedDeletion | null> {
+  const cluster = await findCluster(api, name);
+  return cluster && planDeletion(api, cluster);
 }
 
 function reviewedOf(planned: PlannedChange | PlannedDeletion) {
