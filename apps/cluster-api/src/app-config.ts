@@ -2,7 +2,7 @@ import { clusterLimits } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type { TrustProxy } from '@corral/service';
 
-/** How many changes may wait for their turn and for how long. */
+/** How many changes may wait, and for how long. */
 export interface ChangeLimits {
   readonly waitingPerTeam: number;
   readonly waitingPerProcess: number;

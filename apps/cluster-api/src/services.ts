@@ -9,7 +9,7 @@ import type { KeyRing } from '@corral/secrets';
 import type { Health, Log, Metrics } from '@corral/service';
 import type { AppConfig } from './app-config.js';
 import { type Catalogue, cachedCatalogue } from './catalogue/cached-catalogue.js';
-import { type ChangeTeam, type InTurn, teamChanges } from './changes/team-changes.js';
+import { type ChangeTeam, type RunQueued, teamChanges } from './changes/team-changes.js';
 import type { Credentials } from './http/caller.js';
 import { type RequestLimits, requestLimits } from './http/limits.js';
 import type { EventNotifications } from './operations/operation-waits.js';
@@ -66,10 +66,10 @@ export interface AppDeps extends Credentials {
  * A module whose types stand here must not import this one: such parts take plain parameters.
  */
 export interface Services extends AppDeps {
-  /** Runs a change of a team at its turn, in one transaction that locks the team. */
+  /** Queues a change of a team, and runs it in one transaction that locks the team. */
   readonly changeTeam: ChangeTeam;
   /** Runs work that uses a connection for changes but changes no team. */
-  readonly inTurn: InTurn;
+  readonly runQueued: RunQueued;
   readonly limits: RequestLimits;
   readonly catalogue: Catalogue;
   readonly upstreams: Upstreams;
@@ -103,10 +103,10 @@ const CATALOGUE_MS_MAX = 5_000;
 
 export function buildServices(deps: AppDeps): Services {
   const { config, changes, buckets, queue, garden, now, metrics, log } = deps;
-  const { changeTeam, inTurn, countWaiting } = teamChanges(changes.prisma, config.changes, changes.connections);
+  const { changeTeam, runQueued, countWaiting } = teamChanges(changes.prisma, config.changes, changes.connections);
   metrics.gauge({
     name: 'corral_changes_waiting',
-    help: 'Changes that wait for their turn',
+    help: 'Changes in the queue',
     collect() {
       this.set(countWaiting());
     },
@@ -114,7 +114,7 @@ export function buildServices(deps: AppDeps): Services {
   return {
     ...deps,
     changeTeam,
-    inTurn,
+    runQueued,
     limits: requestLimits(buckets, config.limits),
     catalogue: cachedCatalogue({
       read: () => garden.readCloudProfile(AbortSignal.timeout(CATALOGUE_MS_MAX)),

@@ -15,7 +15,7 @@ export interface FairQueueOptions {
 
 export interface FairQueue {
   /**
-   * Runs work when it is its turn: owners in turns, and in order within an owner. Started work runs to its end.
+   * Runs work in the order of its owner, and one owner after the other. Started work runs to its end.
    *
    * @param work may leave its place for a while. Then as much as `concurrency` and `perOwner` say runs beside it
    * @throws NotAdmitted, or the reason of the scope's signal. The work was not started then
@@ -37,7 +37,7 @@ interface Waiter {
 export function fairQueue({ concurrency, perOwner, waitMs, ...bounds }: FairQueueOptions): FairQueue {
   const running = new Map<string, number>();
   let runningCount = 0;
-  /** Waiting work by owner, the next owner first. An owner moves to the end with each turn. */
+  /** Waiting work by owner, the next owner first. An owner moves to the end with each work that begins. */
   const lines = new Map<string, Set<Waiter>>();
   let waitingCount = 0;
 
@@ -106,7 +106,7 @@ export function fairQueue({ concurrency, perOwner, waitMs, ...bounds }: FairQueu
   };
 
   /** Ends when the work may begin, and is counted as running. */
-  const turnOf = (owner: string, { signal, deadline }: RequestScope): Promise<void> =>
+  const untilFirst = (owner: string, { signal, deadline }: RequestScope): Promise<void> =>
     new Promise((resolve, reject) => {
       makeRoom(owner);
       const line = lines.get(owner) ?? new Set<Waiter>();
@@ -146,7 +146,7 @@ export function fairQueue({ concurrency, perOwner, waitMs, ...bounds }: FairQueu
     isBusy,
     async run(owner, scope, work) {
       scope.signal.throwIfAborted();
-      if (isBusy(owner)) await waiting(scope, () => turnOf(owner, scope));
+      if (isBusy(owner)) await waiting(scope, () => untilFirst(owner, scope));
       else count(owner, 1);
       return perform(owner, work);
     },

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { createHealth, createMetrics, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
@@ -37,7 +37,7 @@ describe('the wait of new connections', () => {
       while (!isOver) {
         const until = performance.now() + 50;
         while (performance.now() < until);
-        await nextTurn();
+        await immediate();
       }
     };
 

@@ -68,16 +68,16 @@ describe('entity tags', () => {
   });
 });
 
-describe('turns of changes', () => {
+describe('the queue of changes', () => {
   const scope = { signal: new AbortController().signal, deadline: Number.POSITIVE_INFINITY };
   const WAIT_MS = 10_000;
 
   /** A queue whose only connection is taken forever. */
   function occupied(limits: { waitingPerTeam?: number; waitingPerProcess?: number }) {
     const changes = { waitingPerTeam: 64, waitingPerProcess: 512, waitMs: WAIT_MS, ...limits };
-    const { inTurn } = teamChanges({} as Prisma, changes, 1);
-    void inTurn('acme', scope, () => new Promise(() => undefined));
-    return (team: string) => inTurn(team, scope, async () => 'done');
+    const { runQueued } = teamChanges({} as Prisma, changes, 1);
+    void runQueued('acme', scope, () => new Promise(() => undefined));
+    return (team: string) => runQueued(team, scope, async () => 'done');
   }
 
   beforeEach(() => {
@@ -87,7 +87,7 @@ describe('turns of changes', () => {
     jest.useRealTimers();
   });
 
-  describe('a change that gets no turn', () => {
+  describe('a change that waits in vain', () => {
     it('is refused when too many changes of its team wait', async () => {
       await expect(occupied({ waitingPerTeam: 0 })('acme')).rejects.toMatchObject({
         code: 'rate_limit_exceeded',

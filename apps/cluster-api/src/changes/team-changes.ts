@@ -6,7 +6,7 @@ import { Problem } from '../problem.js';
 
 export type { Transaction };
 
-/** In ms. A turn guarantees a free connection, so a longer wait means a problem in another process. */
+/** In ms. The queue guarantees a free connection, so a longer wait means a problem in another process. */
 const transactionLimits = { maxWait: 5_000, timeout: 10_000 };
 /** A full queue drains within a few changes. A slow one takes longer. */
 const RETRY_SECONDS = { full: 2, late: 10, lockedElsewhere: 5 } as const;
@@ -21,21 +21,21 @@ export interface TeamChange {
  * by a lock between processes. An error rolls everything back.
  *
  * @param work gets the database's clock, read under the lock
- * @throws Problem `service_unavailable` when another process holds the lock for too long, and as `InTurn`
+ * @throws Problem `service_unavailable` when another process holds the lock for too long, and as `RunQueued`
  */
 export type ChangeTeam = <T>(of: TeamChange, work: (tx: Transaction, now: Date) => Promise<T>) => Promise<T>;
 
 /**
- * Runs work that uses a connection for changes at its turn. It has no place among the requests that are worked on meanwhile.
+ * Runs work that uses a connection for changes once the queue lets it. Until then it has no place among the requests that are worked on.
  *
  * @param owner a team, or whoever else the work must be the only one of
  * @throws Problem `rate_limit_exceeded`, `service_unavailable`, or the reason of the scope's signal. The work was not started then
  */
-export type InTurn = <T>(owner: string, scope: RequestScope, work: () => Promise<T>) => Promise<T>;
+export type RunQueued = <T>(owner: string, scope: RequestScope, work: () => Promise<T>) => Promise<T>;
 
 /**
- * Queues changes: one per team at a time, and teams in turns. A change takes a database connection only after its turn began, so
- * waiting changes occupy none.
+ * Queues changes: one per team at a time, and one team after the other. A change takes a database connection only when it leaves the
+ * queue, so waiting changes occupy none.
  *
  * @param prisma on the connections for changes
  * @param concurrency the number of these connections
@@ -48,19 +48,19 @@ export function teamChanges(prisma: Prisma, limits: ChangeLimits, concurrency: n
     waitingPerOwner: limits.waitingPerTeam,
     waitMs: limits.waitMs,
   });
-  const inTurn: InTurn = (owner, scope, work) =>
+  const runQueued: RunQueued = (owner, scope, work) =>
     outside(scope, () => run(owner, scope, work)).catch((error: unknown) => {
       throw error instanceof NotAdmitted ? notAdmitted(error, limits) : error;
     });
   const changeTeam: ChangeTeam = ({ team, scope }, work) =>
-    inTurn(team.id, scope, () =>
+    runQueued(team.id, scope, () =>
       prisma
         .$transaction(async (tx) => work(tx, await lockTeamChanges(tx, team.id)), transactionLimits)
         .catch((error: unknown) => {
           throw isLockTimeout(error) ? lockedElsewhere(error) : error;
         }),
     );
-  return { inTurn, changeTeam, countWaiting };
+  return { runQueued, changeTeam, countWaiting };
 }
 
 function notAdmitted({ whose, why }: NotAdmitted, { waitingPerTeam, waitMs }: ChangeLimits): Problem {

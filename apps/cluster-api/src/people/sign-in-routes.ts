@@ -11,7 +11,7 @@ import type { OidcClient } from './oidc-client.js';
 import { defaultReturnPath, parseReturnPath } from './return-path.js';
 
 /** Sign-in by OpenID Connect: redirect to the provider, then the callback that starts a session. */
-export function signInRoutes({ config, prisma, inTurn, sessions, secrets, oidc, now }: Services) {
+export function signInRoutes({ config, prisma, runQueued, sessions, secrets, oidc, now }: Services) {
   const { publicUrl, secureCookies, devSignIn } = config;
   const identities = identityStore(prisma);
   const cookies = sessionCookies(secureCookies);
@@ -25,7 +25,7 @@ export function signInRoutes({ config, prisma, inTurn, sessions, secrets, oidc, 
   // A sign-in completes even when the client disconnects.
   const { signal } = new AbortController();
   const personOf = (scope: RequestScope, claims: IdentityClaims): Promise<Person> =>
-    inTurn(`person ${claims.issuer} ${claims.subject}`, narrowScope(scope, { signal }), () =>
+    runQueued(`person ${claims.issuer} ${claims.subject}`, narrowScope(scope, { signal }), () =>
       identities.signIn(claims),
     ).catch((error: unknown) => {
       throw error instanceof IdentityRefused ? refusals[error.reason]() : error;

@@ -657,7 +657,7 @@ describe('flood', () => {
     it('occupies one connection of this process, and other teams make changes', async () => {
       const release = await hold(acme);
       const held = Array.from({ length: 20 }, (_, index) => put(acme, `held-${index}`));
-      await waitFor('all but one to wait for their turn', async () => (await countWaiting()) === 19);
+      await waitFor('all but one to wait', async () => (await countWaiting()) === 19);
 
       await untilOneWaitsForALock();
       const others = await Promise.all(Array.from({ length: 10 }, (_, index) => put(globex, `free-${index}`)));

@@ -51,12 +51,12 @@ async function queueUp(
   });
   looking.catch(() => undefined); // unused when the write leaves the queue first
   const signal = AbortSignal.any([request.scope.signal, found.signal]);
-  const inTurn = async (): Promise<WriteAnswer> => {
+  const lookThenSend = async (): Promise<WriteAnswer> => {
     await looking;
     return copy ?? sendWrite(services, request, requestHash);
   };
   try {
-    return await sets.run(set, narrowScope(request.scope, { signal }), inTurn);
+    return await sets.run(set, narrowScope(request.scope, { signal }), lookThenSend);
   } catch (error) {
     if (copy !== null && error === found.signal.reason) return copy;
     if (!(error instanceof NotAdmitted)) throw error;

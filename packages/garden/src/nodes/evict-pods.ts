@@ -31,7 +31,7 @@ export async function evictPods(
   const pods = (await orAbsent(listAll(accesses, shoot, listed, podToEvict, signal))) ?? [];
   const waiting = pods.filter(({ isEnding }) => !isEnding);
   let gone = 0;
-  const evictInTurn = async () => {
+  const evictRest = async () => {
     try {
       for (let pod = waiting.shift(); pod !== undefined; pod = waiting.shift()) {
         if (!(await isThereAfterEviction(accesses, shoot, pod, signal))) gone += 1;
@@ -41,7 +41,7 @@ export async function evictPods(
       throw error;
     }
   };
-  await Promise.all(Array.from({ length: evictionsAtOnce }, evictInTurn));
+  await Promise.all(Array.from({ length: evictionsAtOnce }, evictRest));
   return pods.length - gone;
 }
 

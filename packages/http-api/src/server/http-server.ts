@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerOptions, type ServerResponse } from 'node:http';
 import { type AddressInfo, connect, type Server as NetServer, type Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as immediate } from 'node:timers/promises';
 import { peerOf } from '@corral/admission';
 import type { Metrics } from '@corral/service';
 import type { Express } from 'express';
@@ -128,7 +128,7 @@ export function serveApp<S extends Server>(server: S, app: Express, options: Htt
     await closed;
     clearTimeout(timer);
     // Cut answers learn of it after their connections; their log lines must come before the end.
-    await nextTurn();
+    await immediate();
     return cut;
   };
   return { server, announceEnd, drain };
