@@ -174,6 +174,13 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
       const pod = objects.find((object) => object.kind === kind && /backup|admin/.test(object.metadata.name));
       expect(JSON.stringify(podOf(pod as Rendered))).toContain('"claimName":"corral-backups"');
     }
+    const operators = objects.find(({ metadata }) => metadata.name === 'corral-admin') as Rendered;
+    const labelSelector = { matchLabels: operators.spec.selector.matchLabels };
+    expect(podOf(objects.find(({ kind }) => kind === 'CronJob') as Rendered)).toMatchObject({
+      affinity: {
+        podAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ podAffinityTerm: { labelSelector } }] },
+      },
+    });
   });
 
   it('has no pod that only an upgrade of the chart replaces', () => {
