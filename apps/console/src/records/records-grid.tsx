@@ -1,5 +1,5 @@
 import type { Rrset } from '@corral/contracts';
-import { keyOf, type Outcomes, type WantedSet } from '@corral/domain';
+import { keyOf, type WantedSet } from '@corral/domain';
 import { Checkbox } from '@mantine/core';
 import { defaultRangeExtractor, useWindowVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
@@ -20,6 +20,7 @@ import { useListSearch } from './filters.js';
 import styles from './records.module.css';
 import { Row, type RowActions, type RowProps } from './records-row.js';
 import { rangeOf, type SortColumn, sortOf, withOrWithout } from './shown-sets.js';
+import type { RecordChanges } from './use-record-changes.js';
 
 export interface RecordsGridProps {
   readonly actions: Omit<RowActions, 'onSelect' | 'onUnfold'>;
@@ -32,9 +33,7 @@ export interface RecordsGridProps {
   readonly selected: ReadonlySet<string>;
   readonly onSelected: (selected: ReadonlySet<string>) => void;
   readonly staged: Readonly<Record<string, WantedSet>>;
-  readonly outcomes: Outcomes;
-  /** Whether the changes of the outcomes are being applied. */
-  readonly isRunning: boolean;
+  readonly runs: RecordChanges['runs'];
   /** Ids of sets that somebody else has just changed, and what to do when that has been shown long enough. */
   readonly fresh: ReadonlySet<string>;
   readonly onSeen: (id: string) => void;
@@ -271,12 +270,13 @@ function Head({ isReadOnly, isAll, isSome, onAll }: HeadProps) {
 
 function stateOf(
   rrset: Rrset,
-  { staged, outcomes, isRunning }: Pick<RecordsGridProps, 'staged' | 'outcomes' | 'isRunning'>,
+  { staged, runs }: Pick<RecordsGridProps, 'staged' | 'runs'>,
 ): Pick<RowProps, 'tone' | 'word'> {
   const key = keyOf(rrset);
-  const outcome = outcomes[key];
-  if (outcome !== undefined && outcome.state !== 'done') {
-    const { state, word } = shownState(outcome, isRunning);
+  for (const run of [runs.save, runs.plan]) {
+    const outcome = run?.outcomes[key];
+    if (run === null || outcome === undefined || outcome.state === 'done') continue;
+    const { state, word } = shownState(outcome, run.isRunning);
     return { tone: state === 'refused' ? 'bad' : state === 'unknown' ? 'warning' : 'running', word };
   }
   const wanted = staged[key];

@@ -5,7 +5,6 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
 import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
-import { countsOf } from '../record-changes/change-texts.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunDetails, RunLine } from '../record-changes/run-panel.js';
 import { useTeam } from '../shell/use-team.js';
@@ -25,7 +24,7 @@ import { SetDrawer } from './set-drawer.js';
 import { SetEditor } from './set-editor.js';
 import { shownSets } from './shown-sets.js';
 import { useFreshSets } from './use-fresh-sets.js';
-import { discardQuestion, type RecordChanges, useRecordChanges } from './use-record-changes.js';
+import { discardQuestion, isOver, type RecordChanges, useRecordChanges } from './use-record-changes.js';
 
 /** The record sets of the team, in a grid that is edited in place. */
 export function RecordsPage() {
@@ -37,11 +36,11 @@ export function RecordsPage() {
   const zone = useQuery(zoneQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
   const changes = useRecordChanges();
-  const { staged, stage, clearStaged, editing, setEditing, saving, run, begin } = changes;
+  const { staged, stage, clearStaged, editing, setEditing, saving, runs, beginPlan } = changes;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
   const [isReviewing, setReviewing] = useState(false);
   const [isDetailed, setDetailed] = useState(false);
-  const [fresh, onSeen] = useFreshSets(rrsets.data, run);
+  const [fresh, onSeen] = useFreshSets(rrsets.data, runs);
   const [ask, question] = useDiscardQuestion();
   const onLines = useLinesPasted(ask);
   const edit = (draft: SetDraft, set: Rrset | null) =>
@@ -55,17 +54,21 @@ export function RecordsPage() {
   const shown = useMemo(() => shownSets(rrsets.data ?? [], wanted, edited), [rrsets.data, wanted, edited]);
   // A set that somebody else removed has no row any more. What was typed stays.
   const hasRow = edited !== null && shown.some((set) => keyOf(set) === edited);
-  useFocusKept('[role="grid"] tr[tabindex="0"]', `${run === null} ${Object.keys(staged).length} ${editing === null}`);
+  useFocusKept(
+    '[role="grid"] tr[tabindex="0"]',
+    `${runs.plan === null} ${Object.keys(staged).length} ${editing === null}`,
+  );
 
   const list = Object.values(staged);
   const plan = context && rrsets.data && list.length > 0 ? planChanges(rrsets.data, list, context) : null;
   const apply = (planned: ChangePlan) => {
-    begin(planned);
+    beginPlan(planned);
     clearStaged();
     setReviewing(false);
   };
-  const isOver = run !== null && !run.isRunning && countsOf(run.waves.flat(), run.outcomes).left === 0;
-  const shownRun = saving !== null || (isOver && plan !== null) ? null : run;
+  const lastSave = saving === null ? runs.save : null;
+  const run = runs.plan ?? lastSave;
+  const shownRun = isOver(run) && plan !== null ? null : run;
   const planBack = (sets: readonly WantedSet[]) => {
     run?.discard();
     setDetailed(false);
@@ -113,8 +116,7 @@ export function RecordsPage() {
                           zoneName={name}
                           rrsets={shown}
                           onSelected={setSelected}
-                          outcomes={run?.outcomes ?? {}}
-                          isRunning={run?.isRunning === true}
+                          runs={runs}
                           editing={hasRow ? edited : null}
                           actions={{
                             onEdit: (set) => edit(drafted(set), set),
@@ -188,7 +190,7 @@ interface EditorProps {
 
 /** The editor of the set that is edited, if there is one. */
 function Editor({ changes, context, rrsets, onLines }: EditorProps) {
-  const { staged, stage, editing, setEditing, endEditing, saving, begin } = changes;
+  const { staged, stage, editing, setEditing, endEditing, saving, beginSave } = changes;
   if (editing === null) return null;
   const isNew = editing.key === null;
   return (
@@ -202,7 +204,7 @@ function Editor({ changes, context, rrsets, onLines }: EditorProps) {
       saving={saving}
       onSave={(set) => {
         setEditing({ ...editing, saving: keyOf(set) });
-        begin(planChanges(rrsets, [set], context));
+        beginSave(planChanges(rrsets, [set], context));
       }}
       onStage={(set) => {
         endEditing();

@@ -1,8 +1,8 @@
 import type { Rrset } from '@corral/contracts';
 import { contentOf, isSame, keyOf } from '@corral/domain';
 import { useCallback, useEffect, useRef, useState } from 'react';
-import type { ChangeRun } from '../record-changes/use-change-run.js';
 import { withOrWithout } from './shown-sets.js';
+import type { RecordChanges } from './use-record-changes.js';
 
 /**
  * Sets that somebody else has changed since the page was opened.
@@ -12,7 +12,7 @@ import { withOrWithout } from './shown-sets.js';
  */
 export function useFreshSets(
   rrsets: readonly Rrset[] | undefined,
-  run: ChangeRun | null,
+  { plan, save }: RecordChanges['runs'],
 ): [ReadonlySet<string>, (id: string) => void] {
   const before = useRef(rrsets);
   const [fresh, setFresh] = useState<ReadonlySet<string>>(new Set());
@@ -20,14 +20,16 @@ export function useFreshSets(
     const known = before.current;
     before.current = rrsets;
     if (known === undefined || rrsets === undefined || known === rrsets) return;
-    const changed = rrsets.filter((rrset) => !known.includes(rrset) && !isOwn(rrset, run)).map(({ id }) => id);
+    const changed = rrsets
+      .filter((rrset) => !known.includes(rrset) && !isOwn(rrset, plan) && !isOwn(rrset, save))
+      .map(({ id }) => id);
     if (changed.length > 0) setFresh((ids) => withOrWithout(ids, changed, true));
-  }, [rrsets, run]);
+  }, [rrsets, plan, save]);
   const onSeen = useCallback((id: string) => setFresh((ids) => withOrWithout(ids, [id], false)), []);
   return [fresh, onSeen];
 }
 
-function isOwn(rrset: Rrset, run: ChangeRun | null): boolean {
+function isOwn(rrset: Rrset, run: RecordChanges['runs']['plan']): boolean {
   const change = run?.waves.flat().find(({ key }) => key === keyOf(rrset));
   return change !== undefined && (run?.isRunning === true || isSame(contentOf(rrset), change.to));
 }

@@ -114,6 +114,35 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     await closePage(page);
   });
 
+  it('saves a set beside a plan that is paused, and leaves the rest of the plan', async () => {
+    const names = Array.from('abcdefgh', (letter) => `${letter}.acme`);
+    for (const name of names) await sets.dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
+    await sets.addApi();
+    const page = await running.open('/teams/acme/dns/records?filter=.acme');
+    for (const name of names) {
+      await rowOf(page, name).focus();
+      await page.keyboard.press('Space');
+    }
+    await page.getByLabel('TTL in seconds for the selected sets').fill('600');
+    await page.getByRole('button', { name: 'Change TTL' }).press('Enter');
+    await cloud('POST', '/faults', { match: { api: 'hcloud', method: 'POST' }, effect: { delayMs: 1_000 }, times: null });
+    await page.getByRole('button', { name: 'Apply 8 changes' }).press('Enter');
+    await page.getByRole('button', { name: 'Pause' }).press('Enter');
+    const resume = page.getByRole('button', { name: /^Resume \d sets?$/ });
+    await resume.waitFor();
+    await cloud('DELETE', '/faults');
+
+    await rowOf(page, 'api.acme').focus();
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Value 1').fill('192.0.2.77');
+    await page.getByLabel('Value 1').press('Enter');
+    await rowOf(page, 'api.acme').getByText('192.0.2.77').waitFor();
+    await resume.press('Enter');
+    await page.getByRole('region', { name: 'Changes' }).getByText('8 record sets changed').waitFor();
+    for (const name of names) expect(await sets.setAt(`/${name}/TXT`)).toMatchObject({ rrset: { ttl: 600 } });
+    await closePage(page);
+  });
+
   it('replaces sets by a CNAME, removes what the file lacks, and undoes it by a plan', async () => {
     const page = await running.open('/teams/globex/dns/zone-file', {
       sessionid: running.dev.teams[1]?.admin.sessionid ?? null,
