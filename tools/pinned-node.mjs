@@ -16,7 +16,7 @@ const advice = `You can also install Node.js ${pinned} or a later ${pinned.split
 
 export const networkAdvice = 'Check the network, and the registry that `npm config get registry` names.';
 
-/** For users whose home cannot be written. */
+/** The cache of users whose home cannot be written. */
 export const cacheHere = join(root, '.cache');
 
 const HOUR_MS = 3_600_000;

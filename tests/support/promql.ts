@@ -11,7 +11,7 @@ export function textsOf(expression: string, kind: string): string[] {
   return found;
 }
 
-/** Of the series that Prometheus makes for alerts. */
+/** Labels of the series that Prometheus makes for alerts. */
 const ALERT_LABELS = ['alertname', 'alertstate', 'severity'];
 
 /** The base of a histogram's series, and other names unchanged. */

@@ -17,7 +17,7 @@ export const changeDefaults: ChangeLimits = {
 
 /** How many requests may wait for operations concurrently. */
 export interface OperationWaitLimits {
-  /** Of one person or service account. */
+  /** The limit of one person or service account. */
   readonly perCaller: number;
   readonly perTeam: number;
   readonly perProcess: number;

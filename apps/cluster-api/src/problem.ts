@@ -25,9 +25,9 @@ export interface ProblemOptions {
   readonly operationId?: string | undefined;
   /** Seconds, whole and at least 1. */
   readonly retryAfterSeconds?: number;
-  /** For the log only. */
+  /** The cause, for the log only. */
   readonly cause?: unknown;
-  /** For OAuth clients, at the token endpoint only. */
+  /** The code for OAuth clients, at the token endpoint only. */
   readonly tokenError?: TokenError;
 }
 
@@ -68,7 +68,7 @@ export class Problem extends Error {
   }
 }
 
-/** Of every change by a team that operators have suspended. */
+/** The answer to every change by a team that operators have suspended. */
 export const teamSuspended = (): Problem =>
   new Problem(
     'permission_denied',

@@ -22,11 +22,11 @@ import { type Upstreams, upstreams } from './upstreams.js';
 /** What the process is connected to. Tests replace parts of it. */
 export interface AppDeps extends Credentials {
   readonly config: AppConfig;
-  /** For everything but changes of a team. */
+  /** The client for everything but changes of a team. */
   readonly prisma: Prisma;
-  /** For single statements, on the same connections. */
+  /** The pool for single statements, on the same connections. */
   readonly pool: Pool;
-  /** For changes. `connections`: the maximum number of concurrent changes. */
+  /** The client for changes. `connections`: the maximum number of concurrent changes. */
   readonly changes: { readonly prisma: Prisma; readonly connections: number };
   readonly queue: Queue;
   readonly garden: GardenClient;

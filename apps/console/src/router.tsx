@@ -354,7 +354,7 @@ declare module '@tanstack/react-router' {
     router: ReturnType<typeof consoleRouter>;
   }
   interface StaticDataRouteOption {
-    /** Of the page, until it knows the name of the thing that it shows. */
+    /** The title of the page until it knows the name of the thing that it shows. */
     readonly title?: string;
     /** Pages between that of the team and this one. Labels and paths may contain parameters of the path, as `$name`. */
     readonly crumbs?: readonly { readonly label: string; readonly path: string }[];

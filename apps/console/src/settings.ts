@@ -4,7 +4,7 @@ export interface Settings {
   readonly openIdConnect: boolean;
   /** Whether an address is enough to sign in. For development only. */
   readonly devSignIn: boolean;
-  /** Of the installation. */
+  /** The version of the installation. */
   readonly version: string;
 }
 

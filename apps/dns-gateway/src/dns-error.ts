@@ -15,7 +15,7 @@ export interface DnsErrorOptions {
   readonly retryAfterSeconds?: number;
   /** The used-up budget, when it is not one of the caller's own limits. */
   readonly budget?: SpentBudget;
-  /** For our log only. */
+  /** The cause, for our log only. */
   readonly cause?: unknown;
 }
 

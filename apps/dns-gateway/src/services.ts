@@ -67,11 +67,11 @@ export interface DemoConfig {
 
 /** What the services are made of. */
 export interface Connections {
-  /** For the reads of record sets. */
+  /** The pool for the reads of record sets. */
   readonly pool: Pool;
-  /** For all else. */
+  /** The client for all else. */
   readonly prisma: Prisma;
-  /** On the connections for writes: what waits for the rows of owners. */
+  /** The client on the connections for writes: for what waits for the rows of owners. */
   readonly writePrisma: Prisma;
   readonly ledger: WriteLedger;
   readonly upstream: HcloudClient;

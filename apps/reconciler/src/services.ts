@@ -5,7 +5,7 @@ import type { Log, Metrics } from '@corral/service';
 /** What every part of the process works with. */
 export interface Services {
   readonly pool: Pool;
-  /** On the same connections as `pool`. */
+  /** The client on the connections of `pool`. */
   readonly prisma: Prisma;
   readonly queue: Queue;
   readonly metrics: Metrics;

@@ -9,7 +9,7 @@ export type GateEffect = 'opens' | 'slows' | 'shuts' | 'shutsInARow';
 
 export interface GateReport<Kind extends string> {
   readonly kind: Kind;
-  /** As the service asked for, of a kind that slows; null when it did not say. */
+  /** The time that the service asked for, of a kind that slows; null when it did not say. */
   readonly retryAfterMs?: number | null;
 }
 
@@ -37,7 +37,7 @@ export interface GateOptions<Kind extends string> {
   readonly effects: Readonly<Record<Kind, GateEffect>>;
   /** Monotonic clock in milliseconds. */
   readonly now?: (() => number) | undefined;
-  /** In [0, 1]. */
+  /** A number in [0, 1]. */
   readonly random?: (() => number) | undefined;
   readonly onPause?:
     | ((pause: { readonly reason: Kind; readonly ms: number; readonly places: number }) => void)

@@ -154,7 +154,7 @@ export const seenOf = (row: ObservedRow): SeenCluster => ({
   observed: row.observed as ObservedCluster | null,
 });
 
-/** By pool name. */
+/** Nodes by pool name. */
 export type NodeCounts = Readonly<Record<string, { readonly ready: number; readonly total: number }>>;
 
 export interface NodePoolRow {

@@ -134,7 +134,7 @@ export type OperationVerdict<Code extends OperationErrorCode> =
 /** Only `succeeded` has 100. */
 const PROGRESS_MAX_RUNNING = 99;
 
-/** As columns: state, progress, error, and whether the state is final. */
+/** A verdict as columns: state, progress, error, and whether the state is final. */
 export function operationValues(verdict: OperationVerdict<OperationErrorCode>): [string, number, string, boolean] {
   switch (verdict.to) {
     case 'stay':

@@ -9,7 +9,7 @@ import { isDatabaseAway } from './statement-errors.js';
  */
 
 export interface CheckedDatabase {
-  /** For the checks themselves. Its statements should not wait for those of requests. */
+  /** The pool of the checks themselves. Its statements should not wait for those of requests. */
   readonly pool: Queryable;
   readonly databaseUrl: string;
   readonly applicationName: string;

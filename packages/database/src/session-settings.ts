@@ -3,7 +3,7 @@ import type pg from 'pg';
 /** SQLSTATE `read_only_sql_transaction`. */
 const READ_ONLY = '25006';
 
-/** Of one session of `pg`. */
+/** Settings of one session of `pg`. */
 export interface SessionSettings {
   /** Whether Postgres refuses every change. Otherwise the session needs a server that takes writes. */
   readonly isReadOnly?: boolean | undefined;

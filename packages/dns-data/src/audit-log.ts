@@ -28,11 +28,11 @@ export interface AuditRecord {
   readonly foundBody: string | null;
   readonly beforeBody: string | null;
   readonly afterBody: string | null;
-  /** For a settled write: whether its effect was found upstream. */
+  /** Whether the effect of a settled write was found upstream. */
   readonly foundApplied: boolean | null;
   /** Number of writes this entry stands for; above 1 only for writes refused before they were sent. */
   readonly count: number;
-  /** For such writes: the error code their clients received. */
+  /** The error code that clients of such writes received. */
   readonly refusalCode: string | null;
   readonly completedAt: Date | null;
 }

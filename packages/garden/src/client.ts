@@ -143,7 +143,7 @@ export interface GardenClient {
   deleteCredentials(credentials: Named, signal?: AbortSignal): Promise<'accepted' | 'absent'>;
   /** @returns null only when the garden reports that this Shoot is absent */
   readShoot(shoot: Named, signal?: AbortSignal): Promise<Shoot | null>;
-  /** As `readShoot`, with the time of the reading, to order it against other events. */
+  /** Does what `readShoot` does, with the time of the reading, to order it against other events. */
   readTimedShoot(shoot: Named, signal?: AbortSignal): Promise<TimedShoot | null>;
   /**
    * Reads the certificate authority of a Shoot's API server, which the garden stores beside the Shoot.
@@ -153,7 +153,7 @@ export interface GardenClient {
   readAuthority(shoot: Named, signal?: AbortSignal): Promise<string | null>;
   /** Creates or updates a Shoot by server-side apply. Fields owned by others are a `conflict` with `causes`. */
   applyShoot(manifest: ShootManifest, signal?: AbortSignal): Promise<AppliedShoot>;
-  /** As `applyShoot`, by force: takes every field in the manifest over from its owner. */
+  /** Does what `applyShoot` does, by force: takes every field in the manifest over from its owner. */
   overrideShoot(
     manifest: ShootManifest & { metadata: { resourceVersion: string } },
     signal?: AbortSignal,

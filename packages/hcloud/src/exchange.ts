@@ -106,7 +106,7 @@ const idleMsMax = 4_000;
 export interface WireOptions {
   readonly baseUrl: string;
   readonly token: string;
-  /** Of one call, from when it has a connection, be that ready or yet to be made, to the last byte of the answer. */
+  /** The limit of one call, from when it has a connection, be that ready or yet to be made, to the last byte of the answer. */
   readonly timeoutMs: number;
   /** Connections at the same time. Default: 64. */
   readonly socketsMax?: number;

@@ -5,7 +5,7 @@ import { errorCodeOf, type JsonBody, type Outgoing, openWire, readJsonObject } f
 export interface VerifyTokenOptions {
   readonly baseUrl: string;
   readonly token: string;
-  /** For all calls together. Default: 3,000. */
+  /** The limit of all calls together. Default: 3,000. */
   readonly timeoutMs?: number;
 }
 

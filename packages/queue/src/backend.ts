@@ -38,7 +38,7 @@ type OnError = (error: Error) => void;
 
 /** Opens queues for sending and serving. Either throws when the queue in Postgres cannot be prepared. */
 export interface Backend {
-  /** For sending. Its commands fail fast while the backend is unavailable. */
+  /** A connection for sending. Its commands fail fast while the backend is unavailable. */
   openProducer(queue: QueueName, onError: OnError): Promise<Producer>;
   /** Starts a worker that fetches jobs. It waits indefinitely for an unavailable Redis. */
   openWorker(

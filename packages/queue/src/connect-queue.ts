@@ -25,7 +25,7 @@ export interface Queue {
    * @throws QueueUnavailable within about two seconds when the job was not accepted
    */
   send<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<boolean>;
-  /** Like `send`, but a failure is only logged: for hints whose work a sweep finds anyway. Never rejects. */
+  /** Does what `send` does, but a failure is only logged: for hints whose work a sweep finds anyway. Never rejects. */
   nudge<N extends JobName>(name: N, payload: JobPayloads[N], options?: SendOptions): Promise<void>;
   /** Sends a job now and every `everyMs`, until `close`. With several processes, one is sent per interval in total. */
   schedule(name: RecurringJob, everyMs: number): void;
@@ -50,7 +50,7 @@ const CLOSE_MS_MAX = 2_000;
 const SUPPRESSED_SHARE = 0.9;
 const LATE = Symbol('late');
 
-/** Of all jobs that a process sends. */
+/** The connections for all jobs that a process sends. */
 const CONNECTIONS_MAX = 2;
 
 /** Connects on the first job, and reconnects when needed. */

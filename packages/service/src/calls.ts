@@ -33,7 +33,7 @@ function parse(bytes: Uint8Array, decoder: typeof utf8): { text: string; value: 
 export interface Endpoint {
   /** With the path that all calls have in common. */
   readonly server: URL;
-  /** For every call. */
+  /** Headers of every call. */
   readonly headers: Readonly<Record<string, string>>;
   /** See `openAgent`. */
   readonly agent: http.Agent;
@@ -251,7 +251,7 @@ type Fault =
   | { readonly cause: 'too_large'; readonly bytesMax: number }
   | {
       readonly cause: 'error';
-      /** Of the system error, see `codeOf`. */
+      /** The code of the system error, see `codeOf`. */
       readonly code: string;
       /** The server has no certificate that we trust. */
       readonly untrusted: boolean;

@@ -40,7 +40,7 @@ export interface Tracing {
   readonly tracer: api.Tracer;
 }
 
-/** Of all spans that wait to be sent. What comes beyond that is dropped. */
+/** The most spans that wait to be sent. What comes beyond that is dropped. */
 const WAITING_MAX = 2_048;
 /** Spans are sent together, at the latest after this time. */
 const COLLECT_MS = 1_000;

@@ -52,7 +52,7 @@ export interface SpanOptions {
 /** A span that has not ended. */
 export interface OpenSpan {
   readonly traceId: string;
-  /** To continue the trace in another process or later. */
+  /** The header that continues the trace in another process or later. */
   readonly traceparent: string;
   rename(name: string): void;
   set(attributes: SpanAttributes): void;
@@ -102,7 +102,7 @@ export function currentTraceparent(): string | null {
   return context === undefined || !isRecorded(context) ? null : renderTraceparent(context);
 }
 
-/** Of the current span, for log lines. */
+/** The trace of the current span, for log lines. */
 export const currentTraceId = (): string | undefined => tracing?.api.trace.getActiveSpan()?.spanContext().traceId;
 
 const isRecorded = ({ traceFlags }: Api.SpanContext): boolean => (traceFlags & 1) === 1;

@@ -9,7 +9,7 @@ import { type Browser, chromium } from 'playwright-core';
 
 const { resolve } = createRequire(import.meta.url);
 
-/** Not those of the package, which switch off the security that the tests are about. */
+/** Arguments in place of those of the package, which switch off the security that the tests are about. */
 const args = [
   '--no-sandbox',
   '--disable-dev-shm-usage',

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Missing } from './needing.js';
 
 interface GoProgram {
-  /** Of the main package, with its version. */
+  /** The path of the main package, with its version. */
   readonly source: string;
   /** Arguments of a call that succeeds. */
   readonly check: readonly string[];

@@ -63,7 +63,7 @@ export function describeEachNeeding<Case extends { missing: Missing | null }>(
   }
 }
 
-/** For a test that always runs, but with reduced coverage when something is missing. */
+/** Notes that a test runs with reduced coverage, because something is missing. */
 export function showsLessWithout(missing: Missing | null): void {
   if (missing !== null) note({ ...missing, tests: 0, lesser: 1 });
 }

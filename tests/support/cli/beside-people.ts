@@ -22,7 +22,7 @@ export interface BesidePeopleOptions {
 
 export interface BesidePeopleRun {
   readonly kills: number;
-  /** Of `clusters apply`. */
+  /** The number of runs of `clusters apply`. */
   readonly runs: number;
   /** Those that would have taken something away, and did not. */
   readonly withheld: number;

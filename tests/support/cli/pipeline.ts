@@ -11,7 +11,7 @@ import { type Corral, corralCommand } from './corral.js';
 export interface PipelineOptions {
   readonly seed: number;
   readonly clusters: number;
-  /** Of both services together. The pipeline changes clusters until there were so many. */
+  /** The kills of both services together. The pipeline changes clusters until there were so many. */
   readonly kills: number;
 }
 

@@ -11,9 +11,9 @@ export interface CommandLine {
   readonly system: ClusterSystem;
   readonly apiUrl: string;
   readonly dnsUrl: string;
-  /** Of an administrator of `acme`, who signed in with the browser. */
+  /** The command of an administrator of `acme`, who signed in with the browser. */
   readonly ann: Corral;
-  /** Of a pipeline, with the token of a service account of `acme`. */
+  /** The command of a pipeline, with the token of a service account of `acme`. */
   readonly ci: Corral;
   /** The document of a cluster with one pool. */
   declared(name: string, spec?: object): string;

@@ -3,7 +3,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { type Answer, decode, encode, type Packet, RECURSION_AVAILABLE, RECURSION_DESIRED } from 'dns-packet';
 
 export interface Resolver {
-  /** For UDP and TCP. */
+  /** The port for UDP and TCP. */
   readonly port: number;
   stop(): Promise<void>;
 }

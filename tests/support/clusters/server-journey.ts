@@ -45,7 +45,7 @@ export async function adoptServer(client: TeamClient, spec: AdoptedServerSpec): 
   return client.untilEnded(id);
 }
 
-/** By the number of the server. */
+/** Adopted servers by the number of the server. */
 export const adoptedServers = async (client: TeamClient): Promise<AdoptedServer[]> =>
   (await client.insist({ method: 'GET', path: adoptedServersPath })).json[0].items;
 

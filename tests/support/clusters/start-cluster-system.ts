@@ -82,7 +82,7 @@ export interface ClusterSystem {
   readonly apis: readonly ClusterApi[];
   readonly gateways: readonly Gateway[];
   readonly reconcilers: readonly (Program & { readonly metricsUrl: string })[];
-  /** In the order of `teams`. */
+  /** Teams in the order of `teams`. */
   readonly teams: readonly ClusterTeam[];
   /** The values with which every cluster can be declared. */
   readonly surroundings: { readonly connectionRef: string; readonly region: string };
@@ -105,7 +105,7 @@ const shortTimes = {
 
 /** How long an API or reconciler waits for an answer: longer than any answer takes on a busy machine. */
 const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', GARDEN_TIMEOUT_MS: '30s' } as const;
-/** For tests in which the provider or the garden does not answer. */
+/** Settings for tests in which the provider or the garden does not answer. */
 export const shortTimeouts = { UPSTREAM_TIMEOUT_MS: '1s', UPSTREAM_WAIT_MS: '1s', GARDEN_TIMEOUT_MS: '2s' } as const;
 
 const shiftedClock = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url));

@@ -55,7 +55,7 @@ export interface RunningConsole {
   stop(): Promise<void>;
 }
 
-/** Of what `npm start` reads: it must not reach another installation. */
+/** The environment without what `npm start` reads: it must not reach another installation. */
 const withoutSettings = Object.fromEntries(
   ['REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT', 'GARDEN_KUBECONFIG'].map((name) => [
     name,

@@ -40,7 +40,7 @@ export interface Rendered {
   readonly metadata: { readonly name: string; readonly annotations?: Readonly<Record<string, string>> };
   // biome-ignore lint/suspicious/noExplicitAny: of any kind; the tests read what they know
   readonly spec: any;
-  /** Of a ClusterRoleBinding. */
+  /** The role of a ClusterRoleBinding. */
   readonly roleRef?: { readonly name: string };
   readonly data?: Readonly<Record<string, string>>;
 }

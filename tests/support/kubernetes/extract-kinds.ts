@@ -8,7 +8,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 /** The schemas of all kinds that the chart may contain. */
 export interface Kinds {
   readonly $comment: string;
-  /** By `apiVersion/Kind`. */
+  /** Schemas by `apiVersion/Kind`. */
   readonly kinds: Readonly<Record<string, { readonly $ref: string }>>;
   readonly $defs: Readonly<Record<string, Schema>>;
 }

@@ -6,9 +6,9 @@ import type { System } from '../system/start-system.js';
 
 /** What a process holds after garbage collection. */
 export interface Holdings {
-  /** In bytes. */
+  /** A size in bytes. */
   readonly rss: number;
-  /** In bytes. */
+  /** A size in bytes. */
   readonly heapUsed: number;
   /** Open TCP connections and listening sockets. */
   readonly sockets: number;
@@ -87,7 +87,7 @@ export async function sampleHoldings(program: Program, samples: Holdings[], isOv
   }
 }
 
-/** In bytes. */
+/** A size in bytes. */
 export interface Growth {
   readonly heap: number;
   readonly rss: number;

@@ -10,13 +10,13 @@ export interface ReceivedSpan {
   /** Empty for the first span of a trace. */
   readonly parentSpanId: string;
   readonly name: string;
-  /** As in OTLP: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
+  /** The kind as in OTLP: 1 internal, 2 server, 3 client, 4 producer, 5 consumer. */
   readonly kind: number;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
 
 export interface OtlpReceiver {
-  /** For `OTEL_EXPORTER_OTLP_ENDPOINT`. */
+  /** The address for `OTEL_EXPORTER_OTLP_ENDPOINT`. */
   readonly endpoint: string;
   /** The headers of all requests. */
   readonly headers: readonly Readonly<Record<string, string | readonly string[] | undefined>>[];

@@ -61,7 +61,7 @@ export interface System {
   readonly pool: Pool;
   readonly gateways: readonly Gateway[];
   readonly reconcilers: readonly Program[];
-  /** In the order of `teams`. */
+  /** Teams in the order of `teams`. */
   readonly teams: readonly Team[];
   /** The address of the first gateway, which ends in `/v1`. */
   readonly url: string;
@@ -73,9 +73,9 @@ export interface System {
   stop(): Promise<void>;
 }
 
-/** For every service that calls the upstream: short enough for a test, as in `shortTimes`. */
+/** The grace of every service that calls the upstream: short enough for a test, as in `shortTimes`. */
 const shortGrace = { DNS_SETTLE_GRACE_MS: '1s' } as const;
-/** For reconcilers: intervals that are short enough for a test, with the same ratios as in production. */
+/** Intervals of reconcilers that are short enough for a test, with the same ratios as in production. */
 const shortTimes = {
   ...shortGrace,
   UPSTREAM_TIMEOUT_MS: '1s',
@@ -86,7 +86,7 @@ const shortTimes = {
   JOB_LOCK_MS: '2s',
 } as const;
 
-/** For gateways that are killed: another gateway takes over their writes after 11 s instead of 23 s. */
+/** Settings of gateways that are killed: another gateway takes over their writes after 11 s instead of 23 s. */
 export const shortLeases = { ...shortWaits, UPSTREAM_TIMEOUT_MS: '3s', UPSTREAM_WAIT_MS: '3s' } as const;
 
 /** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis if asked for. */

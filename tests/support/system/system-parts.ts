@@ -162,7 +162,7 @@ export interface Gateway extends Program {
 const shortTimes = { SETTLE_AFTER_MS: '700ms', SETTLE_WITHIN_MS: '1s', ACTION_POLL_MS: '100ms' } as const;
 /** How long a gateway waits at most: longer than any answer takes on a busy machine. */
 const patient = { UPSTREAM_TIMEOUT_MS: '30s', UPSTREAM_WAIT_MS: '30s', WRITE_WAIT_MS: '60s' } as const;
-/** For tests in which a gateway gives up: the same ratios as in production. */
+/** Settings for tests in which a gateway gives up: the same ratios as in production. */
 export const shortWaits = {
   UPSTREAM_TIMEOUT_MS: '1s',
   UPSTREAM_WAIT_MS: '1500ms',

@@ -13,7 +13,7 @@ export interface Cloud {
   readonly calls: Calls;
   readonly zones: Zones;
   readonly servers: Servers;
-  /** Of the zones' project. */
+  /** The budget of the zones' project. */
   readonly budget: Budget;
   /** Tokens of the zones' project. */
   readonly tokens: readonly string[];

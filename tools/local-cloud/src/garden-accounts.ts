@@ -18,7 +18,7 @@ interface Account {
   readonly rules: readonly Rule[] | null;
 }
 
-/** As far up from this file as from the bundled program. */
+/** The manifests, as far up from this file as from the bundled program. */
 const MANIFESTS = new URL('../../../infra/garden/', import.meta.url);
 
 function accountIn(file: string): Account {

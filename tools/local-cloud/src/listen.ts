@@ -5,7 +5,7 @@ export const LOOPBACK = '127.0.0.1';
 
 export interface ListeningServer {
   readonly port: number;
-  /** Also drops open connections: a hanging request must not keep the process alive. */
+  /** Ends it and drops open connections: a hanging request must not keep the process alive. */
   close(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ export interface SunkMail {
   /** Starts at 1. */
   readonly id: number;
   readonly receivedAt: string;
-  /** As in the header, with display names. */
+  /** The sender as in the header, with its display name. */
   readonly from: string;
   readonly to: string;
   /** Envelope recipients. */

@@ -17,7 +17,7 @@ export const probes: readonly Probe[] = [
 
 export interface Outcomes {
   readonly target: string;
-  /** In the order of the probes. */
+  /** Outcomes in the order of the probes. */
   readonly outcomes: readonly string[];
 }
 

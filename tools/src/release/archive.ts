@@ -4,7 +4,7 @@ import { join, relative } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { run } from './run.js';
 
-/** Of installers and package managers: when and where they ran. */
+/** Files of installers and package managers that say when and where they ran. */
 const TRACES = ['.modules.yaml', '.pnpm-workspace-state*.json', '.package-map.json', 'lock.yaml'];
 
 export interface ArchiveOptions {

@@ -4,7 +4,7 @@ import { archive } from './archive.js';
 import type { Checkout } from './checkout.js';
 import { run } from './run.js';
 
-/** For machines with Node.js and systemd. The command of operators migrates the database. */
+/** The services for machines with Node.js and systemd. The command of operators migrates the database. */
 const SERVICES = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'];
 
 /** An archive per service, with what its image has, its unit and its licences. */

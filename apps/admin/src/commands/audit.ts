@@ -42,7 +42,7 @@ export function auditCommand(withContext: WithContext): Command {
     );
 }
 
-/** From both logs, of record sets and of all else. */
+/** Prints the entries of a request from both logs: of record sets, and of all else. */
 async function printRequest({ prisma, print }: AdminContext, requestId: string): Promise<void> {
   const where = { requestId };
   const team = { select: { slug: true } } as const;

@@ -7,7 +7,7 @@ import { hold, queue, services, sync, upstream } from '../doctor/service-checks.
 import { OperatorError, sentenceOf } from '../operator-error.js';
 import { readByPool } from '../owner-pool.js';
 
-/** In the order of the answer. Without the first ones the others cannot be known. */
+/** The checks in the order of the answer. Without the first ones the others cannot be known. */
 const checks: Readonly<Record<string, Check>> = {
   postgres,
   schema,

@@ -8,7 +8,7 @@ import { type Columns, renderTable } from '../table.js';
  */
 
 interface Query {
-  /** Of one team, or of all. */
+  /** Selects the rows of one team, or of all. */
   readonly where: { readonly team?: { readonly slug: string } };
   readonly take: number;
 }

@@ -65,7 +65,7 @@ export const deletionStep =
 
 interface Waiting {
   readonly wait: boolean;
-  /** Of `performance.now()`. */
+  /** A moment of `performance.now()`. */
   readonly endsAt: number;
 }
 

@@ -14,7 +14,7 @@ interface Row extends DnsAuditRecord {
   readonly actor: AuditActorKind;
   readonly tokenId: string | null;
   readonly tokenName: string | null;
-  /** Of the person whose session the token belongs to, otherwise null. */
+  /** The number of the person whose session the token belongs to, otherwise null. */
   readonly userNumber: number | null;
   readonly email: string | null;
   /** The service account that the token belongs to, otherwise null. */

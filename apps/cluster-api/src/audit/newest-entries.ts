@@ -11,7 +11,7 @@ export type LogTable = 'audit_entry' | 'dns_audit_entry';
 /** @param conditions at least one */
 const all = (conditions: readonly Sql[]): Sql => conditions.reduce((left, right) => sql`${left} AND ${right}`);
 
-/** As a number in the text: with a parameter Postgres would expect a tenth of all entries, and plan the statement anew each time. */
+/** The limit, as a number in the text: with a parameter Postgres would expect a tenth of all entries, and plan the statement anew each time. */
 const atMost = ({ limit }: AuditQuery): Sql => sqlText(`LIMIT ${Math.trunc(limit)}`);
 
 /** Columns of `entry` that an index has between the team and the time, with the values that they must have. */

@@ -14,7 +14,7 @@ export interface AuditedAccount {
   readonly id: string;
   readonly name: string;
   readonly tokenId: string;
-  /** Of the token that was exchanged; null for a token that a person created. */
+  /** The issuer of the token that was exchanged; null for a token that a person created. */
   readonly issuer: string | null;
   readonly subject: string | null;
 }

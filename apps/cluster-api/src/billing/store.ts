@@ -6,7 +6,7 @@ export interface SubscriptionRecord {
   /** Null when the team has no subscription. */
   readonly body: Subscription | null;
   readonly isActive: boolean;
-  /** By the billing system's clock. */
+  /** The time by the billing system's clock. */
   readonly statedAt: Date;
 }
 

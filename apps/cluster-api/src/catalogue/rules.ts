@@ -249,7 +249,7 @@ function checkImage(
   );
 }
 
-/** At most 20 names, for an error message. */
+/** Lists at most 20 names for an error message. */
 function listed(names: readonly string[]): string {
   if (names.length === 0) return 'none currently';
   return names.length > 20 ? `${names.slice(0, 20).join(', ')} …` : names.join(', ');

@@ -4,7 +4,7 @@ import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corr
 
 /** One request. */
 export interface RequestContext {
-  /** For audit entries and error responses. */
+  /** The id in audit entries and error responses. */
   readonly requestId: string;
   /** When to stop. */
   readonly scope: RequestScope;

@@ -6,7 +6,7 @@ import { Problem } from '../problem.js';
 
 export type { Transaction };
 
-/** In ms. The queue guarantees a free connection, so a longer wait means a problem in another process. */
+/** Time limits in ms. The queue guarantees a free connection, so a longer wait means a problem in another process. */
 const transactionLimits = { maxWait: 5_000, timeout: 10_000 };
 /** A full queue drains within a few changes. A slow one takes longer. */
 const RETRY_SECONDS = { full: 2, late: 10, lockedElsewhere: 5 } as const;

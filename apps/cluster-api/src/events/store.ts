@@ -208,7 +208,7 @@ export const readBodies: Readonly<Record<TeamEventKind, BodyReader>> = {
     const rows = await prisma.connection.findMany({ where, select: shownOfConnection });
     return rows.map((row) => [row.id, connectionBody({ team }, connectionRecordOf(row))]);
   },
-  /** By `name/type`, with the bodies of the DNS API. */
+  /** Reads record sets by `name/type`, as bodies of the DNS API. */
   async RecordSet(prisma, { slug }, ids) {
     const keys = ids.map((id) => {
       const end = id.lastIndexOf('/');
@@ -225,7 +225,7 @@ export const readBodies: Readonly<Record<TeamEventKind, BodyReader>> = {
     const now = await readClock(prisma);
     return rows.map((row) => [row.id, dnsTokenBody(dnsTokenRecordOf(row), now)]);
   },
-  /** By their numbers. */
+  /** Reads members by their numbers. */
   async Member(prisma, { id: teamId }, ids) {
     const where = { teamId, number: { in: ids.map(Number) } };
     const rows = await prisma.membership.findMany({ where, select: shownOfMember });

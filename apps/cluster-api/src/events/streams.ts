@@ -37,7 +37,7 @@ export interface StreamSink {
 
 export interface Follower {
   readonly team: EventTeam;
-  /** As authorized by the request. */
+  /** The reader, as authorized by the request. */
   readonly viewer: Viewer;
   /** The value of the session cookie. */
   readonly secret: string;
@@ -112,7 +112,7 @@ export function openStream(feed: TeamFeed, sink: StreamSink, from: EventPosition
   void run();
 
   return {
-    /** From now on, events are sent that this role may read. */
+    /** Events are sent from now on if this role may read them. */
     become(role: Role): void {
       viewer = { ...viewer, role };
     },

@@ -85,7 +85,7 @@ function problemBody(problem: Problem, publicUrl: string, requestId: string): Pr
   };
 }
 
-/** In the characters that RFC 6749 section 5.2 allows. */
+/** Keeps the characters that RFC 6749 section 5.2 allows. */
 const oauthTextOf = (text: string): string =>
   text
     .replaceAll('’', "'")

@@ -48,7 +48,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     },
     /** Runs once the caller is looked up. A request with a session or a token counts against that only. */
     settleAddress: perAddress.afterCheck,
-    /** Of requests that have a session or the token of a service account. */
+    /** Limits requests that have a session or the token of a service account. */
     perPerson: perPerson.check,
   };
 }

@@ -16,7 +16,7 @@ export interface KubeconfigWish {
 
 interface IssuedKubeconfig {
   readonly kubeconfig: string;
-  /** As granted by the garden. */
+  /** The end that the garden has granted. */
   readonly expiresAt: Date;
 }
 

@@ -92,7 +92,7 @@ export function serverIdsOf({ released, claimed }: Claims): ServerId[] {
   return [...new Set([...released, ...claimed.map(({ server }) => server)].map(({ id }) => id))];
 }
 
-/** For the audit log: server ids separated by spaces. Empty lists are omitted. */
+/** What the audit log says: server ids separated by spaces. Empty lists are omitted. */
 export function claimsDetail({ released, claimed }: Claims): Record<string, string> {
   const numbers = (of: readonly PoolServer[]) => of.map(({ serverId }) => serverId).join(' ');
   return {

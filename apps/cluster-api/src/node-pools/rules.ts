@@ -8,21 +8,21 @@ import { checkAll, invalidField, Problem, unsupportedByGarden } from '../problem
 export interface PoolPointers {
   readonly pools: string;
   pool(index: number): string;
-  /** To a field of the cluster itself. Empty in a body without it, which stands for the whole request. */
+  /** The pointer to a field of the cluster itself. Empty in a body without it, which stands for the whole request. */
   cluster(field: 'connectionRef'): string;
 }
 
-/** For the body of a cluster, which lists all pools. */
+/** Pointers into the body of a cluster, which lists all pools. */
 export const pointersInCluster: PoolPointers = {
   pools: '/spec/nodePools',
   pool: (index) => `/spec/nodePools/${index}`,
   cluster: (field) => `/spec/${field}`,
 };
 
-/** For the body of a single pool. */
+/** Pointers into the body of a single pool. */
 export const pointersInPool: PoolPointers = { pools: '/spec', pool: () => '/spec', cluster: () => '' };
 
-/** For a request without a body. */
+/** Pointers of a request without a body. */
 export const noPointers: PoolPointers = { pools: '', pool: () => '', cluster: () => '' };
 
 /** Replaces the pool of the same name, or appends the pool. */

@@ -6,7 +6,7 @@ export const defaultReturnPath = '/api/v1/me/';
 /** The page that a person sees for a request of the command line. */
 export const authorizationPath = '/auth/authorize/';
 
-/** For parsing only. A path that changes this host would also leave the service's origin. */
+/** A host for parsing only. A path that changes this host would also leave the service's origin. */
 const base = 'https://here.invalid';
 
 /** Printable ASCII without the backslash. Browsers read backslashes as slashes and drop control characters. */

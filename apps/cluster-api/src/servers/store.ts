@@ -35,7 +35,7 @@ const shownInChange = {
   nodePool: { select: { name: true, cluster: { select: { name: true } } } },
 } as const;
 
-/** Not for transactions. */
+/** What an answer shows of a server. Transactions use `shownInChange`. */
 export const shownOfServer = { ...shownInChange, connection: { select: { ref: true } } } as const;
 
 /* Adopted servers of a team. Every change is written together with its operation and audit entry. */

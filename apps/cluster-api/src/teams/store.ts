@@ -82,7 +82,7 @@ export async function readTeam(db: Transaction, id: TeamId, now = new Date()): P
   return team;
 }
 
-/** In no particular order. One query after the other: a transaction has one database connection. */
+/** Reads teams in no particular order. One query after the other: a transaction has one database connection. */
 export async function readTeams(db: Transaction, ids: readonly TeamId[], now = new Date()): Promise<TeamRecord[]> {
   const teams = await db.team.findMany({
     where: { id: { in: [...ids] } },
@@ -148,7 +148,7 @@ export async function writeRole(tx: Transaction, teamId: TeamId, userId: UserId,
   await tx.membership.update({ where, data: { role }, select: { number: true } });
 }
 
-/** Also revokes their invitations, so that none leads back into the team. */
+/** Removes a member, and revokes their invitations, so that none leads back into the team. */
 export async function deleteMember(
   tx: Transaction,
   teamId: TeamId,

@@ -104,10 +104,10 @@ const candidateOf = ({ id, audience, claims, updatedAt }: CandidateRow, issuer: 
 /** An entry of the audit log of a team about refused exchanges. */
 export interface RefusalEntry {
   readonly target: ExchangeTarget;
-  /** As the request says. */
+  /** The account that the request names. */
   readonly account: string;
   readonly reason: ExchangeRefusal;
-  /** As the token says, which may be wrong. */
+  /** The issuer that the token names, which may be wrong. */
   readonly issuer: string | null;
   readonly subject: string | null;
   /** Refused exchanges that the entry stands for. */

@@ -54,7 +54,7 @@ const actionWords: Readonly<Record<AccountAction, string>> = {
 interface RobotFieldsProps {
   readonly draft: RobotDraft;
   readonly onDraft: (draft: RobotDraft) => void;
-  /** By JSON pointer. */
+  /** Messages by JSON pointer. */
   readonly errors: Readonly<Record<string, string>>;
 }
 

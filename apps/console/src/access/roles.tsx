@@ -12,7 +12,7 @@ export const roleMeanings: Readonly<Record<Role, string>> = {
   viewer: 'can read everything of the team and change nothing',
 };
 
-/** From least to most rights. */
+/** The roles from least to most rights. */
 export const shownRoles: readonly Role[] = [...roles].reverse();
 
 const abilities: readonly { readonly what: string; readonly operation: TeamOperation }[] = [

@@ -27,7 +27,7 @@ export function waitingPoolsOf({ spec, status }: Pick<Cluster, 'spec' | 'status'
 
 /** A newer version of Kubernetes that the cluster can be upgraded to. */
 export interface Upgrade {
-  /** As it is declared: a minor version, such as `1.35`. */
+  /** The declared minor version, such as `1.35`. */
   readonly version: string;
   readonly isMinor: boolean;
 }

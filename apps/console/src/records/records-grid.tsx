@@ -43,7 +43,7 @@ export interface RecordsGridProps {
 }
 
 const PAGE = 10;
-/** Until a row is measured. */
+/** The height of a row until one is measured. */
 const ROW_PX = { wide: 32, narrow: 64 };
 const columns: readonly { readonly id: SortColumn; readonly label: string }[] = [
   { id: 'name', label: 'Name' },

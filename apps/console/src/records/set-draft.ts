@@ -12,7 +12,7 @@ import {
 
 /** A record set while it is edited: all fields as typed. */
 export interface SetDraft {
-  /** As `typedName` reads it. */
+  /** The name as `typedName` reads it. */
   readonly name: string;
   readonly type: string;
   /** Seconds; empty for the zone's default. */

@@ -9,14 +9,14 @@ const home = (
   </LinkButton>
 );
 
-/** In place of a page whose address leads nowhere. */
+/** The page at an address that leads nowhere. */
 export const NoSuchPage = () => (
   <Page title="There is no such page">
     <Empty action={home}>Check the address, or find the page with the navigation or the search.</Empty>
   </Page>
 );
 
-/** In place of a page that failed, also when its code is gone since another release runs. */
+/** The page in place of one that failed, also when its code is gone since another release runs. */
 export const BrokenPage = ({ error }: ErrorComponentProps) => (
   <Page title="The page could not be shown">
     <Failed error={error} onRetry={() => window.location.reload()} />

@@ -9,7 +9,7 @@ interface NotYourTeamProps {
   readonly me: Pick<ClusterSchemas['Me'], 'email' | 'teams'>;
 }
 
-/** In place of the pages of a team that the person does not belong to, whether there is such a team or not. */
+/** The page in place of those of a team that the person does not belong to, whether there is such a team or not. */
 export const NotYourTeam = ({ team, me }: NotYourTeamProps) => (
   <PlainFrame>
     <Page title={`You are not in the team ${team}`} hasCrumbs={false}>

@@ -4,7 +4,7 @@ import { type ReactNode, useState } from 'react';
 import { DangerDialog } from './danger-dialog.js';
 
 export interface DangerActionProps {
-  /** Of the button that asks. */
+  /** The label of the button that asks. */
   readonly label: string;
   /** What it is about, for screen readers, where several buttons have the label. */
   readonly target?: string;

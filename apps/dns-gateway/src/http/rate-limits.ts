@@ -30,7 +30,7 @@ const patterns: readonly Pattern[] = (dnsZoneRoutes as readonly DnsRoute[]).flat
   return [{ kind, method: row.method.toUpperCase(), path }];
 });
 
-/** Of a request below `/v1`, whether it has met its route or not. Found out once. */
+/** Finds out once of what kind a request below `/v1` is, whether it has met its route or not. */
 function requestKind(req: Request, { locals }: Response): RequestKind {
   locals.requestKind ??= kindOfPath(req);
   return locals.requestKind as RequestKind;
@@ -53,10 +53,10 @@ function kindOf({ operationId, kind, path }: DnsRoute): RequestKind {
 
 export interface RateLimits {
   readonly perAddressPerMinute: number;
-  /** Of tokens and teams without limits of their own. */
+  /** The limits of tokens and teams without limits of their own. */
   readonly perTokenPerMinute: number;
   readonly perTeamPerMinute: number;
-  /** Of reads of actions that are not held, of tokens whose limit is not higher anyway. */
+  /** The limit of reads of actions that are not held, of tokens whose limit is not higher anyway. */
   readonly actionReadsPerTokenPerMinute: number;
 }
 
@@ -64,7 +64,7 @@ interface RequestLimitsDeps {
   readonly buckets: Buckets;
   /** Times the waits for tokens. */
   readonly clock: Clock;
-  /** For all that a write waits for. */
+  /** The time for all that a write waits for. */
   readonly writeWaitMs: number;
   /** The same of a read of one record set. */
   readonly readWaitMs: number;

@@ -29,7 +29,7 @@ export function jsonObjectBody(
 
 const checkedMembers = new Set(['name', 'type', 'ttl', 'labels', 'records', 'value', 'comment']);
 
-/** By way of capitals, because decoders that ignore case take a long s (U+017F) for an s, too: `recordſ` is `records`. */
+/** Folds by way of capitals, because decoders that ignore case take a long s (U+017F) for an s, too: `recordſ` is `records`. */
 function foldCase(member: string): string {
   return member.toUpperCase().toLowerCase();
 }

@@ -39,7 +39,7 @@ interface Told {
 export interface FailureContext {
   readonly desired: Desired;
   readonly step: Step['do'];
-  /** In [0, 1), for jitter. */
+  /** A number in [0, 1), for jitter. */
   readonly random: () => number;
 }
 

@@ -36,7 +36,7 @@ export interface DesiredPool extends NodePoolSpec {
 
 export interface Desired extends ClusterDeclaration {
   readonly team: { readonly id: TeamId; readonly slug: string; readonly projectName: string };
-  /** Of the team's Project; null until the Project has stated it. */
+  /** The namespace of the team's Project; null until the Project has stated it. */
   readonly namespace: string | null;
   readonly shootName: string;
   /** When this generation was accepted; null when no longer known. */
@@ -143,7 +143,7 @@ export const corralPrefix = 'corral.dev/';
 
 export const managedLabel = 'corral.dev/managed';
 export const clusterIdLabel = 'corral.dev/cluster-id';
-/** On a worker pool and therefore on its nodes: the pool name that the team chose. */
+/** The label on a worker pool, and therefore on its nodes: the pool name that the team chose. */
 export const poolLabel = 'corral.dev/pool';
 
 export const clusterNameAnnotation = 'corral.dev/cluster-name';

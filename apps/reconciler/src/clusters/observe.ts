@@ -22,7 +22,7 @@ export interface ShootFacts {
   readonly uid: string;
   readonly generation: number;
   readonly isDeleting: boolean;
-  /** Of others than the garden. They keep a Shoot whose deletion is complete. */
+  /** The finalizers of others than the garden. They keep a Shoot whose deletion is complete. */
   readonly foreignFinalizers: readonly string[];
   /** Generation and hash of our last apply, from annotations. Null when they are missing. */
   readonly applied: { readonly generation: number; readonly hash: string } | null;

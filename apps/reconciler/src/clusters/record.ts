@@ -27,7 +27,7 @@ export interface PassRecord {
   readonly failures: number;
 }
 
-/** Of the statement that records a pass. */
+/** Parameters of the statement that records a pass. */
 const operationParameters = {
   state: '$14',
   progress: '$15',

@@ -126,9 +126,9 @@ type Sync = (request: SyncRequest, signal: AbortSignal) => Promise<SyncResult>;
 
 interface DnsHandlerDeps {
   readonly settle: (signal: AbortSignal) => Promise<SettleResult>;
-  /** For the zone of the teams, the only one that can be requested. */
+  /** The sync of the zone of the teams, the only one that can be requested. */
   readonly sync: Sync;
-  /** For the demo zone. Null when there is none. */
+  /** The sync of the demo zone. Null when there is none. */
   readonly syncDemos: Sync | null;
   readonly expire: (signal: AbortSignal) => Promise<ExpireResult>;
   readonly clear: (signal: AbortSignal) => Promise<ClearResult>;

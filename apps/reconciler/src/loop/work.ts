@@ -64,7 +64,7 @@ interface Cause {
   readonly createdAt: Date;
 }
 
-/** Of the open operations on one thing, more are never of interest. */
+/** More open operations on one thing are never of interest. */
 const CAUSES_MAX = 8;
 
 /**

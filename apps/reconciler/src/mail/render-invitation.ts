@@ -128,7 +128,7 @@ const entities: Readonly<Record<string, string>> = {
 };
 const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
 
-/** For example `5 December 2026, 12:00 UTC`. */
+/** The day and time in words, such as `5 December 2026, 12:00 UTC`. */
 function dayOf(time: Date): string {
   const format = new Intl.DateTimeFormat('en-GB', {
     day: 'numeric',

@@ -19,7 +19,7 @@ export interface FailureContext {
   readonly wanted: WantedServer;
   readonly now: Date;
   readonly times: ServerTimes;
-  /** In [0, 1]. */
+  /** A number in [0, 1]. */
   readonly random: number;
 }
 

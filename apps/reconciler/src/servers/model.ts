@@ -167,9 +167,9 @@ export type OperationVerdict = OperationVerdictOf<ServerErrorCode>;
 export interface ServerTimes {
   /** How long after it was sent a rebuild request may still reach the provider. */
   readonly rebuildGraceMs: number;
-  /** From acknowledgement to end of an adoption. */
+  /** The longest time from acknowledgement to end of an adoption. */
   readonly adoptionMsMax: number;
-  /** From the start of joining until the node is Ready. */
+  /** The longest time from the start of joining until the node is Ready. */
   readonly joinMsMax: number;
   /** How long a machine that joins by command may wait for a node pool, and for its command to be run. */
   readonly commandMsMax: number;

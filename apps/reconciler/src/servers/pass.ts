@@ -205,7 +205,7 @@ const held = (wanted: WantedServer): Verdict => ({
   message: wanted.message,
 });
 
-/** As at the end of a hold: only a new acknowledgement permits a rebuild. */
+/** The verdict as at the end of a hold: only a new acknowledgement permits a rebuild. */
 const rebuiltSince: Verdict = {
   ...resting('Failed', rebuiltSinceBackup, { to: 'failed', code: 'server_changed', message: rebuiltSinceBackup }, null),
   nodeReady: false,

@@ -134,7 +134,7 @@ interface Verification {
   readonly waiting: Omit<OperationWaiting, 'since'> | null;
 }
 
-/** Of the statement that records a verification. What was in the way before has been there since then. */
+/** Parameters of the statement that records a verification. What was in the way before has been there since then. */
 const operationParameters = {
   state: '$8',
   progress: '$9',

@@ -133,7 +133,7 @@ export const ADDRESSES_PER_SITE = 4;
 
 /** Credentials that a process remembers as good or as bad, the most recently used ones. Bounds memory. */
 const CREDENTIALS_KEPT = 10_000;
-/** For so long a credential that was not good is not looked at again where the limit is used up. */
+/** A credential that was not good is not looked at again for so long where the limit is used up. */
 const BAD_FOR_MS = 60_000;
 
 /** A client's IPv4 address, or its /64 network for IPv6. */
@@ -186,7 +186,7 @@ export function addressLimiter(
     const credential = credentialOf(req);
     return credential !== null && good.get(credential) === true;
   };
-  /** For an address and its /48. */
+  /** The limiter of an address and its /48. */
   const limiterOf = (suffix: string, isFree: (req: Request) => boolean): RequestLimiter => {
     const ofAddress = requestLimiter(buckets, {
       name: `${prefix}address${suffix}`,

@@ -8,7 +8,7 @@ export type CallClass = (typeof callClasses)[number];
 /** Whether a call is made for a team. */
 export const isForTeam = (callClass: CallClass): boolean => callClass === 'write' || callClass === 'cleanup';
 
-/** On whose account a call is: the team's, or for calls of the service itself one per class. */
+/** The account of a call: the team's, or for calls of the service itself one per class. */
 export const flowOf = (callClass: CallClass, team: string | null): string => team ?? `~${callClass}`;
 
 /** The budget in parts: `common` serves all classes, every other bucket is the reserve of one class. */
@@ -59,7 +59,7 @@ export interface BudgetState extends Grant, Levels, Pause {
   readonly form: typeof stateForm;
   /** Names this account: what was counted in another one says nothing here. */
   readonly epoch: string;
-  /** Until when the refill is accounted for. */
+  /** The time until which the refill is accounted for. */
   readonly at: number;
   /** A lost account was opened again: until then the processes bring the promises that they gave. */
   readonly gathersUntil: number;

@@ -35,7 +35,7 @@ export class BudgetBusy extends Error {
   override readonly name = 'BudgetBusy';
 }
 
-/** For a process that has the project to itself. */
+/** A store for a process that has the project to itself. */
 export function memoryStore(now: () => number = () => performance.now()): BudgetStore {
   const states = new Map<string, BudgetState>();
   return {
@@ -55,7 +55,7 @@ export function memoryStore(now: () => number = () => performance.now()): Budget
 interface Kept {
   readonly text: string | null;
   readonly version: number;
-  /** On the clock of the store, so that those of the processes do not matter. */
+  /** The time on the clock of the store, so that those of the processes do not matter. */
   readonly now: number;
 }
 

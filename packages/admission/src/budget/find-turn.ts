@@ -62,7 +62,7 @@ export function viewOf(state: BudgetState, before?: View): View {
 }
 
 export interface Found {
-  /** Until its turn: 0 when it is now, null when nothing can be said. */
+  /** The time until its turn: 0 when it is now, null when nothing can be said. */
   readonly waitMs: number | null;
   readonly bucket: BucketName;
   /** Which the turn fulfils. */

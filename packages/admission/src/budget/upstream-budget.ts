@@ -21,7 +21,7 @@ export interface Patience {
   readonly patienceMs: number;
   /** The request had its turn and was answered 429: it comes before the others here. */
   readonly again?: boolean;
-  /** On whose behalf it waits, if it does: the wait ends with its signal, and counts as one of its waits. */
+  /** The request on whose behalf it waits, if it does: the wait ends with its signal, and counts as one of its waits. */
   readonly scope?: RequestScope | undefined;
 }
 
@@ -299,7 +299,7 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
       }
       return answers;
     },
-    /** Until the next turn of a request that waits here. */
+    /** The time until the next turn of a request that waits here. */
     waitMs: () => waitMs,
     /** Whether a promise that was given here is still open, or the account has to learn what happened alone. */
     isBusy: () => promises.length > 0 || alone !== null,

@@ -20,7 +20,7 @@ export class TeamRuleError extends Error {
 
 const DAY_MS = 86_400_000;
 
-/** Until then no other team gets the slug of a deleted one. */
+/** The time before which no other team gets the slug of a deleted one. */
 export const slugHeldUntil = (deletedAt: Date): Date =>
   new Date(deletedAt.getTime() + retentionLimits.teamSlugDays * DAY_MS);
 

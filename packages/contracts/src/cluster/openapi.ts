@@ -171,7 +171,7 @@ function answerSchema(answer: ClusterAnswer, operationId: string | null): object
   return { anyOf: [own, refTo('schemas', answerNameOf(dryRun))] };
 }
 
-/** By status: the name of an answer without a body, and what the status means. */
+/** What a status means, and the name of an answer with it that has no body. */
 const meanings: Readonly<Record<number, readonly [name: string, meaning: string]>> = {
   200: ['Done', 'Done, or nothing to change'],
   201: ['Created', 'Created'],

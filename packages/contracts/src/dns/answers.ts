@@ -89,7 +89,7 @@ export const paginationSchema = exactly({
   total_entries: { type: 'integer', minimum: 0 },
 });
 
-/** Not part of the upstream's API: a short-lived name in the demo zone. */
+/** A short-lived name in the demo zone, which the upstream's API does not have. */
 export const demoSchema = atLeast({
   label: {
     type: 'string',
@@ -111,7 +111,7 @@ const requestLimitSchema = atLeast({
   reset_at: { ...timeSchema, description: 'When all of them are available again, without further requests.' },
 });
 
-/** Not part of the upstream's API: what a token says about itself. */
+/** What a token says about itself, which the upstream's API does not have. */
 export const tokenSchema = atLeast({
   id: { type: 'string', minLength: 1 },
   name: { type: 'string', minLength: 1 },

@@ -32,11 +32,11 @@ export interface DocumentBody {
 }
 
 export interface DocumentSuccess {
-  /** Of the component, when no other answer has it. */
+  /** The name of the component, when no other answer has it. */
   readonly name: string;
   readonly status: number;
   readonly description: string;
-  /** In addition to those of every answer. */
+  /** Headers in addition to those of every answer. */
   readonly headers: readonly string[];
   /** Absent for an answer without a body. */
   readonly content?: { readonly mediaType: string; readonly schema: object };
@@ -69,7 +69,7 @@ export interface ApiDocument {
   readonly title: string;
   readonly description: string;
   readonly serverUrl: string;
-  /** In the order of the documentation. Those without an operation are left out. */
+  /** Tags in the order of the documentation. Those without an operation are left out. */
   readonly tags: readonly Tag[];
   readonly security: readonly object[];
   readonly securitySchemes: Readonly<Record<string, object>>;
@@ -116,7 +116,7 @@ export const mayBeAdded =
   'Later releases may add members to answers, optional members and parameters to requests, headers, routes, error codes, and ' +
   'values to the enumerations that say so. Clients must ignore what they do not know.';
 
-/** Of requests to operations without a body. */
+/** The answer to a body that an operation does not take. */
 export const bodyNotTaken =
   'An operation without a request body, other than a GET, takes none or an empty one (`{}` or `null`), and refuses any other.';
 

@@ -51,7 +51,7 @@ async function instantiate(): Promise<void> {
   (instance.exports as EngineStart).__wbindgen_start();
 }
 
-/** From its package or, in a program that is a single file, from that. */
+/** Reads it from its package or, in a program that is a single file, from that. */
 async function readProgram(): Promise<Uint8Array> {
   const name = 'schema_engine_bg.wasm';
   if (isSea()) return new Uint8Array(getAsset(name));

@@ -124,7 +124,7 @@ export const pollTurns = (prisma: Prisma) => ({
 });
 export type PollTurns = ReturnType<typeof pollTurns>;
 
-/** In a fixed order, without waiting for others who lock them. Once a second is enough. */
+/** Notes them in a fixed order, without waiting for others who lock them. Once a second is enough. */
 async function noteWanted(prisma: Prisma, ids: readonly number[]): Promise<void> {
   await prisma.$executeRaw`
     UPDATE dns_action SET wanted_at = clock_timestamp()

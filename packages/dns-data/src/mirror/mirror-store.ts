@@ -60,7 +60,7 @@ interface Statement {
 /** Adds a value to a statement. @returns its place in SQL */
 type Place = (value: unknown) => string;
 
-/** In the order of bytes, which is independent of the database's collation. */
+/** Columns in the order of bytes, which is independent of the database's collation. */
 const columns = {
   id: `(name || '/' || type) COLLATE "C"`,
   name: 'name COLLATE "C"',

@@ -15,7 +15,7 @@ export type DeliveryCheck = (entryId: number, recorded: boolean) => boolean;
 
 /** The first copy of a repeated request. */
 export type FirstCopy =
-  /** In progress. `isDue`: its holder is gone, so any process may settle it. */
+  /** A write in progress. `isDue`: its holder is gone, so any process may settle it. */
   | { readonly kind: 'pending'; readonly entryId: number; readonly isDue: boolean }
   /** Finished. The repeated request shares the outcome. */
   | { readonly kind: 'replayed'; readonly entryId: number; readonly status: number; readonly body: string };

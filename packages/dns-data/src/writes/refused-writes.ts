@@ -6,7 +6,7 @@ import type { RrsetKey, RrsetOwner, RrsetWriteKind } from '../rrset.js';
 export interface RefusedWrite {
   readonly owner: RrsetOwner;
   readonly tokenId: string;
-  /** As requested; not necessarily valid names. */
+  /** The key as requested, which need not be valid. */
   readonly key: RrsetKey;
   readonly operation: RrsetWriteKind;
   readonly code: DnsErrorCode;

@@ -69,7 +69,7 @@ export const settlementStore = (prisma: Prisma) => {
       return rows.map(dueEntry);
     },
 
-    /** Like `takePending` for one set, so that a new write can settle the entry that blocks it. */
+    /** Does what `takePending` does for one set, so that a new write can settle the entry that blocks it. */
     async takePendingOf({ zoneId, name, type }: RrsetKey, leaseMs: number): Promise<DueEntry | null> {
       const [row] = await prisma.$queryRaw<DueRow[]>`
         UPDATE dns_audit_entry

@@ -76,12 +76,12 @@ export function deleteCall(resource: string, path: string, uid?: string): Call {
   return { verb: 'delete', resource, access: 'write', method: 'DELETE', path, body: json('application/json', options) };
 }
 
-/** For calls with Secrets: decoding and validation errors quote the request. */
+/** A call with Secrets: decoding and validation errors quote the request. */
 export function confidential(call: Call): Call {
   return { ...call, confidential: true };
 }
 
-/** For calls of a Shoot's own API server. */
+/** A call of a Shoot's own API server. */
 export function ofShoot(call: Call): Call {
   return { ...call, resource: `shoot ${call.resource}`, fromShoot: true };
 }

@@ -14,7 +14,7 @@ export const gardenFeatures = [
 ] as const;
 export type GardenFeature = (typeof gardenFeatures)[number];
 
-/** For every service that validates or renders specifications. Set the same value for all services of an installation. */
+/** A variable of every service that validates or renders specifications. Set the same value for all services of an installation. */
 export const gardenFeaturesVariable = wordsOf(gardenFeatures, {
   default: ['control-plane-ha'],
   desc: `Comma-separated list of optional features that this garden supports: ${gardenFeatures.map((name) => `\`${name}\``).join(', ')}.`,

@@ -90,7 +90,7 @@ export const joinUnit = 'gardener-node-init.service';
 
 interface JoinFile {
   readonly path: string;
-  /** In the notation of chmod. */
+  /** The mode in the notation of chmod. */
   readonly permissions: string;
   readonly content: string;
 }

@@ -69,7 +69,7 @@ async function findConfigSecret(
   return chosen;
 }
 
-/** For a config that does not state its Kubernetes version. */
+/** The version for a config that does not state it. */
 async function readVersion(accesses: ShootAccesses, shoot: Named, signal?: AbortSignal): Promise<string> {
   const { body } = await accesses.perform(shoot, ofShoot(getCall('version', '/version')), signal);
   return /^v(\d+\.\d+\.\d+)/.exec(textIn(body, 'gitVersion') ?? '')?.[1] ?? '';

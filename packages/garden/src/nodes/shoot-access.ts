@@ -93,7 +93,7 @@ export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: numb
   };
 }
 
-/** In each of these cases the call had no effect, so even a write may be repeated. */
+/** The call had no effect in each of these cases, so even a write may be repeated. */
 function isRefusal(error: unknown): boolean {
   return isGardenError(error, 'credentials', 'rbac') || (isGardenError(error, 'unreachable') && error.untrusted);
 }

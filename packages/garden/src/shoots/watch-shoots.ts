@@ -139,7 +139,7 @@ async function handOverEvents(
 
 type Change = Extract<WatchItem, { shoot: unknown }>;
 
-/** Of the changes of a Shoot that came together, the last. */
+/** The last of the changes of a Shoot that came together. */
 function lastOfEach(items: readonly WatchItem[]): Change[] {
   const last = new Map<string, Change>();
   for (const item of items) {

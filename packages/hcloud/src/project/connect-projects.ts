@@ -34,7 +34,7 @@ interface PauseOptions {
   readonly now?: () => number;
   /** Milliseconds of a clock that never goes back. */
   readonly tick?: () => number;
-  /** From 0 to 1. */
+  /** A number from 0 to 1. */
   readonly random?: () => number;
 }
 
@@ -81,7 +81,7 @@ export interface ProjectClient {
 export interface ProjectsOptions extends PauseOptions {
   /** With the version, e.g. `https://api.hetzner.cloud/v1`. */
   readonly baseUrl: string;
-  /** Of one call, from start to last byte. */
+  /** The limit of one call, from start to last byte. */
   readonly timeoutMs: number;
 }
 

@@ -121,7 +121,7 @@ function decoded(literal: string): string {
 }
 
 export interface BodySize {
-  /** At most. */
+  /** The most bytes of a body. */
   readonly bytes: number;
 }
 

@@ -200,7 +200,7 @@ function linger(socket: Socket, { ms, bytes }: LingerBounds): void {
 /** Maximum numbers of open connections. */
 export interface ConnectionBounds {
   readonly max: number;
-  /** From one IPv4 address or one IPv6 /64, which is what a household or a host gets. */
+  /** The most connections from one IPv4 address or one IPv6 /64, which is what a household or a host gets. */
   readonly perAddressMax: number;
 }
 

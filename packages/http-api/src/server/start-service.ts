@@ -29,13 +29,13 @@ export type ServiceConfig = ServerConfig &
   Config<typeof tracingVariables> & {
     readonly LOG_LEVEL: LogLevel;
     readonly DATABASE_URL: string;
-    /** At least 2. */
+    /** The number of connections, at least 2. */
     readonly DATABASE_CONNECTIONS: number;
     readonly REDIS_URL?: string | undefined;
   };
 
 export interface ServiceOptions<C extends ServiceConfig> {
-  /** In logs, metrics and traces, and the name of the database connections. */
+  /** The name in logs, metrics and traces, and of the database connections. */
   readonly name: string;
   /** @throws ConfigError */
   readonly readConfig: (env: NodeJS.ProcessEnv) => C;
@@ -53,7 +53,7 @@ export interface ServiceBase {
   readonly metrics: Metrics;
   /** Returns a function that logs a failure which the process survives. */
   report(what: string): (error: Error) => void;
-  /** For reads, and for single short statements. */
+  /** The pool for reads, and for single short statements. */
   readonly pool: Pool;
   /** Half of the connections, rounded down, so that a flood of changes leaves connections for reads. */
   readonly secondPool: Pool;

@@ -19,9 +19,9 @@ import { type WantedStates, wantedAddresses } from './wanted.js';
  * to hold, and how a row is added.
  */
 export interface ClientRow {
-  /** Also the slug of its team, so 3 to 24 lower-case letters, digits and hyphens. */
+  /** The name of the client and the slug of its team, so 3 to 24 lower-case letters, digits and hyphens. */
   readonly name: string;
-  /** As its users call it; a heading of tests and a cell of the page. */
+  /** The name that its users say; a heading of tests and a cell of the page. */
   readonly title: string;
   readonly folder: string;
   /** The file of the folder that pins the version, and the package whose version it is. */

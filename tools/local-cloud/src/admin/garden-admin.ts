@@ -56,7 +56,7 @@ export function createGardenAdmin(garden: Garden) {
     rights: (account: AccountName): readonly Rule[] => garden.rights.of(account),
     /** @param rules null restores the documented ones */
     setRights: (account: AccountName, rules: readonly Rule[] | null): void => garden.rights.set(account, rules),
-    /** Of Secrets the keys only. */
+    /** All objects, of Secrets the keys only. */
     contents: () => ({
       secrets: store.list('secrets').map((held) => ({
         namespace: held.namespace,

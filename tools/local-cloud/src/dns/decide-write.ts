@@ -12,7 +12,7 @@ export interface Target {
 }
 
 export interface WriteKind {
-  /** Of the action in the response; null for the write without an action. */
+  /** The command of the action in the response; null for the write without an action. */
   readonly command: string | null;
   /**
    * Computes the effect of a write on one set.

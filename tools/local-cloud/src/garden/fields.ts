@@ -190,7 +190,7 @@ function fromFieldsV1(fields: Fields, at = '', owned: Owned = new Set()): Owned 
   return owned;
 }
 
-/** As in messages of Kubernetes, for example `.spec.provider.workers[name="a"].maximum`. */
+/** The path as in messages of Kubernetes, for example `.spec.provider.workers[name="a"].maximum`. */
 const shownPath = (path: string): string =>
   path
     .split('\n')

@@ -14,7 +14,7 @@ export interface AdmissionRule {
   readonly operations?: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
   /** A regular expression on the JSON of the specification. Default: all. */
   readonly when?: string;
-  /** For people. */
+  /** The message for people. */
   readonly message?: string;
 }
 

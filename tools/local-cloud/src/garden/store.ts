@@ -12,7 +12,7 @@ export interface Held {
   readonly labels: Labels;
   /** JSON of the object. Lists and watches send it unchanged. */
   readonly text: string;
-  /** Of a Shoot: kept with the object but never served. */
+  /** The course of a Shoot, kept with the object but never served. */
   readonly simulation: Simulation;
 }
 
@@ -44,7 +44,7 @@ const VERSION = 'version';
 
 /** All objects of the garden under one increasing version, with the recent events. */
 export class ObjectStore {
-  /** By resource, then by namespace and name. */
+  /** Objects by resource, then by namespace and name. */
   readonly #held = new Map<string, Map<string, Held>>();
   readonly #listeners = new Set<Listener>();
   #events: StoreEvent[] = [];

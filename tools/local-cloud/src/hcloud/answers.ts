@@ -98,7 +98,7 @@ export interface Action {
   readonly error: ActionError | null;
 }
 
-/** Like the upstream, the response to a write shows the action as running, however short it is. */
+/** The response to a write, like that of the upstream, shows the action as running, however short it is. */
 export const JUST_STARTED = Number.NEGATIVE_INFINITY;
 
 /** @param nowMs decides whether it is still running */

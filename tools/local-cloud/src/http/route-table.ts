@@ -13,7 +13,7 @@ type Handler = (asked: Asked) => unknown;
 export type RouteTable = Readonly<Record<string, Handler>>;
 
 export interface Route {
-  /** For example `/v1/zones/:zone`. */
+  /** A pattern such as `/v1/zones/:zone`. */
   readonly pattern: string;
   readonly methods: readonly string[];
   /**

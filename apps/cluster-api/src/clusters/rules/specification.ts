@@ -112,7 +112,7 @@ export function differencesOf(
   ];
 }
 
-/** Like `differencesOf`, for the body of one node pool. */
+/** Does what `differencesOf` does, for the body of one node pool. */
 export function poolDifferencesOf(
   current: NodePoolSpec | null,
   desired: NodePoolSpec,

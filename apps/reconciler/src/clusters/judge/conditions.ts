@@ -87,7 +87,7 @@ export function drifted(drift: readonly Drift[]): ConditionDraft[] {
   return [ownCondition(driftConditionType, 'True', 'ChangedByOthers', driftSentence(revertible))];
 }
 
-/** For conditions that need a cluster to check. */
+/** The state of conditions that need a cluster to check. */
 export const noCluster = (type: OwnConditionTypeName): ConditionDraft =>
   ownCondition(type, 'False', 'NoCluster', 'There is no cluster.');
 

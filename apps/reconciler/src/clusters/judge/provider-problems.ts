@@ -4,7 +4,7 @@ import type { Desired } from '../model.js';
 /** Why the garden could not do its work, in terms of our API. */
 export interface ProviderProblem {
   readonly code: ClusterErrorCode;
-  /** For conditions. */
+  /** The reason that conditions state. */
   readonly reason: ConditionReason;
   /** Retries are useless until the team has acted. */
   readonly needsUser: boolean;
@@ -46,7 +46,7 @@ const webhookBlocks: Problem = { code: 'webhook_blocks', reason: 'WebhookBlocks'
 const badConfiguration: Problem = { code: 'configuration_problem', reason: 'ConfigurationProblem', needsUser: true };
 const unexplained: Problem = { code: 'internal_error', reason: 'PlatformFault', needsUser: false };
 
-/** In the order of precedence. Source: gardener, docs/usage/shoot/shoot_status.md */
+/** Problems in the order of precedence. Source: gardener, docs/usage/shoot/shoot_status.md */
 const problemsByCode: readonly (readonly [string, Problem])[] = [
   ['ERR_INFRA_UNAUTHENTICATED', tokenRejected],
   ['ERR_INFRA_UNAUTHORIZED', permissionDenied],

@@ -30,7 +30,7 @@ import {
 
 export interface GardenApiDeps extends GardenParts {
   readonly watches: Watches;
-  /** By bearer token. */
+  /** Accounts by bearer token. */
   readonly accounts: ReadonlyMap<string, AccountName>;
 }
 

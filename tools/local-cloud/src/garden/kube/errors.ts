@@ -1,6 +1,6 @@
 /** What is wrong with a field, in words that follow its path. */
 export interface FieldError {
-  /** For example `spec.provider.workers[0].name`. */
+  /** A path such as `spec.provider.workers[0].name`. */
   readonly field: string;
   readonly message: string;
 }

@@ -29,11 +29,11 @@ export interface DueStep {
 export interface World {
   readonly nowMs: number;
   readonly project: string;
-  /** For a Shoot that has none yet. */
+  /** The UID of a Shoot that has none yet. */
   readonly newUid: string;
-  /** For a flow that starts now. */
+  /** The fault of a flow that starts now. */
   readonly fault: FlowFault | null;
-  /** Of the Shoot's API server. */
+  /** Addresses of the Shoot's API server. */
   readonly addresses: readonly { name: string; url: string }[];
 }
 

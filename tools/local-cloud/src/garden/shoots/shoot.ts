@@ -37,7 +37,7 @@ export type OperationType = 'Create' | 'Reconcile' | 'Delete';
 export interface LastOperation {
   type: OperationType;
   state: 'Processing' | 'Succeeded' | 'Error' | 'Failed';
-  /** In percent. */
+  /** Progress in percent. */
   progress: number;
   description: string;
   lastUpdateTime: string;
