@@ -7,6 +7,8 @@ import { type RunningProcess, startProcess } from './process/start-process.js';
 
 export type TestRedis = {
   url: string;
+  /** Null for a server that somebody else has started. */
+  pid: number | null;
   /** Stops the server if it was started for this caller. Safe to repeat. */
   stop(): Promise<void>;
 };
@@ -18,7 +20,7 @@ export type TestRedis = {
  * @returns null when neither is available; the caller's Redis tests are then skipped, see `missingRedis`
  */
 export async function redisForTests(env: NodeJS.ProcessEnv = process.env): Promise<TestRedis | null> {
-  if (env.CORRAL_TEST_REDIS_URL) return { url: env.CORRAL_TEST_REDIS_URL, stop: async () => undefined };
+  if (env.CORRAL_TEST_REDIS_URL) return { url: env.CORRAL_TEST_REDIS_URL, pid: null, stop: async () => undefined };
   return isRedisInstalled() ? startRedis() : null;
 }
 
@@ -50,6 +52,7 @@ async function startRedis(): Promise<TestRedis> {
   }
   return {
     url: `redis://127.0.0.1:${port}`,
+    pid: server.pid,
     async stop() {
       await server.stop();
       await rm(folder, { recursive: true, force: true });

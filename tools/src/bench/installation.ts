@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync,
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pool } from '@corral/database';
-import { waitFor } from '@corral/testing';
+import { redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { migrationsDir, type Rig, repository, startRig } from '../rig/rig.js';
 import { type Cloud, type Service, services, startCloud, ZONE } from '../rig/services.js';
 import { fill, writeUpstreamSets } from './fill.js';
@@ -18,6 +18,8 @@ export interface Installation {
   readonly size: Size;
   readonly rig: Rig;
   readonly cloud: Cloud;
+  /** Null if there is none on this machine: the queue is in Postgres then. */
+  readonly redis: TestRedis | null;
   readonly start: ReturnType<typeof services>;
   readonly gateways: readonly Service[];
   readonly api: Service;
@@ -41,7 +43,9 @@ export async function startInstallation(size: Size): Promise<Installation> {
   const rig = await startRig({ dataDir: kept.postgres });
   try {
     const cloud = await startCloud(rig, kept.cloud, [ZONE, DIRECT_ZONE]);
-    const start = services(rig, cloud);
+    const redis = await redisForTests();
+    rig.onStop(async () => redis?.stop());
+    const start = services(rig, cloud, redis?.url);
     let tokens = found?.tokens ?? [];
     if (!isKept) {
       say('The data are made, once:');
@@ -52,7 +56,7 @@ export async function startInstallation(size: Size): Promise<Installation> {
     const reconciler = await start.reconciler();
     await untilWalked(rig.pool);
     const [api, ...gateways] = await Promise.all([start.clusterApi(), start.gateway(), start.gateway()]);
-    return { size, rig, cloud, start, gateways, api, reconciler, tokens, cookies };
+    return { size, rig, cloud, redis, start, gateways, api, reconciler, tokens, cookies };
   } catch (error) {
     await rig.stop();
     throw error;

@@ -42,13 +42,18 @@ const REST_MS = 3_000;
 
 /** Lets the installation rest, then plays the envelope. @param seconds for how long */
 export async function measure(installation: Installation, seconds: number): Promise<Measured> {
-  const { rig, gateways, api, reconciler, cloud } = installation;
+  const { rig, gateways, api, reconciler, cloud, redis } = installation;
   const ours = {
     ...Object.fromEntries(gateways.map(({ process }, at) => [`DNS gateway ${at + 1}`, process.pid])),
     'cluster API': api.process.pid,
     reconciler: reconciler.process.pid,
   };
-  const pids = { ...ours, Postgres: rig.postgresPid, 'the imitated upstream and garden': cloud.pid };
+  const pids = {
+    ...ours,
+    Postgres: rig.postgresPid,
+    ...(redis?.pid ? { Redis: redis.pid } : {}),
+    'the imitated upstream and garden': cloud.pid,
+  };
   await pause(SETTLE_MS);
   const readQuiet = measureCpu(pids);
   await pause(QUIET_MS);

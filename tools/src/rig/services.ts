@@ -45,8 +45,13 @@ export async function startCloud({ run }: Rig, dataDir: string, zones: readonly 
 }
 
 /** Starts the services of one installation on the database of the rig and on the cloud. */
-export function services(rig: Rig, cloud: Cloud) {
-  const shared = { DATABASE_URL: rig.databaseUrl, HCLOUD_API_URL: cloud.apiUrl, HOST: '127.0.0.1' };
+export function services(rig: Rig, cloud: Cloud, redisUrl?: string) {
+  const shared = {
+    DATABASE_URL: rig.databaseUrl,
+    ...(redisUrl === undefined ? {} : { REDIS_URL: redisUrl }),
+    HCLOUD_API_URL: cloud.apiUrl,
+    HOST: '127.0.0.1',
+  };
   const zone = { DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: CLOUD_TOKEN };
   const garden = { GARDEN_KUBECONFIG: cloud.kubeconfigPath, SECRET_KEYS };
   const start = async (app: string, env: (port: string, url: string) => Record<string, string>): Promise<Service> => {
