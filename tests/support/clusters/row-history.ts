@@ -40,9 +40,17 @@ export async function recordRowChanges(pool: Pool, tables: readonly string[]): P
       .join('\n')}`);
 }
 
+/** Enough for a few seconds of reading. A long run has hundreds of thousands of changes. */
+const PER_READ = 20_000;
+
 export async function readRowChanges(pool: Pool): Promise<RowChange[]> {
-  const { rows } = await pool.query<Omit<RowChange, 'seq'> & { seq: string }>(
-    `SELECT seq, transaction::text, relation AS table, kind, row FROM ${HISTORY} ORDER BY seq`,
-  );
-  return rows.map((change) => ({ ...change, seq: Number(change.seq) }));
+  const changes: RowChange[] = [];
+  for (;;) {
+    const { rows } = await pool.query<Omit<RowChange, 'seq'> & { seq: string }>(
+      `SELECT seq, transaction::text, relation AS table, kind, row FROM ${HISTORY} WHERE seq > $1 ORDER BY seq LIMIT $2`,
+      [changes.at(-1)?.seq ?? 0, PER_READ],
+    );
+    changes.push(...rows.map((change) => ({ ...change, seq: Number(change.seq) })));
+    if (rows.length < PER_READ) return changes;
+  }
 }
