@@ -15,6 +15,7 @@ export const sidebar = [
         docs('A machine at home as a node', 'how-to/machine-at-home'),
         docs('Why is my write slow?', 'how-to/slow-writes'),
         docs('Undo a change', 'how-to/undo-a-change'),
+        docs('Temporary record sets', 'how-to/temporary-records'),
         docs('The web console', 'console'),
         docs('DNS clients', 'clients'),
         docs('Generated clients', 'generated-clients'),

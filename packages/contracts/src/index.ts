@@ -40,6 +40,7 @@ export * from './cluster/usage.js';
 export * from './dns/answers.js';
 export * from './dns/error-codes.js';
 export * from './dns/errors-of.js';
+export * from './dns/expiry.js';
 export * from './dns/limits.js';
 export * from './dns/names.js';
 export * from './dns/openapi.js';

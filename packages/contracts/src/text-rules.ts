@@ -52,6 +52,12 @@ export const textRules = {
       "^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+$",
     must: 'must be one e-mail address such as ada@example.com, without a name',
   },
+  /** The label that ends a record set. The upstream permits no colon in labels. */
+  expires: {
+    pattern:
+      '^([1-9][0-9]{0,3}[hd]|[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])(T([01][0-9]|2[0-3])\\.[0-5][0-9]Z)?)$',
+    must: 'must be a duration such as 36h or 14d, or a time such as 2026-12-31 or 2026-12-31T18.30Z',
+  },
   time: { pattern: timePattern, must: 'must be a time such as 2026-11-21T12:00:00Z' },
   issuerUrl: {
     pattern: '^https?://[^\\s?#@]+$',

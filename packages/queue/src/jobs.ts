@@ -30,6 +30,8 @@ export interface JobPayloads {
   'expire-demos': Nothing;
   /** Delete the records of ended demos. */
   'clear-demos': Nothing;
+  /** Delete record sets that have ended, and remind of those that end soon. */
+  'end-rrsets': Nothing;
   /** Delete rows past their retention. */
   'sweep-retention': Nothing;
   /** Add operations that have ended to the totals. */
@@ -108,6 +110,7 @@ export const jobs = {
   },
   'expire-demos': { queue: 'dns', due: 'demo.expires_at', every: 'demos' },
   'clear-demos': { queue: 'dns', due: 'demo.clear_at', every: 'demos' },
+  'end-rrsets': { queue: 'dns', due: 'dns_rrset with the label corral/expires', every: 300_000 },
   'sweep-retention': { queue: 'retention', due: 'rows older than their retention', every: 600_000 },
   'count-operations': { queue: 'retention', due: 'operations that have ended', every: 30_000 },
   'record-usage': { queue: 'retention', due: 'usage_hour of all teams', every: 300_000 },

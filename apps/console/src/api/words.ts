@@ -45,6 +45,7 @@ const done: Readonly<Record<string, string>> = {
   'dns.change_ttl': 'changed the TTL of',
   'dns.update': 'changed the labels of',
   'dns.drift': 'changed record set',
+  'dns.remind': 'reminded of the end of',
   'dns_token.create': 'created DNS token',
   'dns_token.hand_over': 'handed over DNS token',
   'dns_token.revoke': 'revoked DNS token',

@@ -4,6 +4,7 @@ import {
   actionStore,
   demoEnds,
   driftReporter,
+  endingRrsets,
   mirrorStore,
   pollTurns,
   settlementStore,
@@ -19,6 +20,7 @@ import { type HoldStore, holdStore, unlessHeld } from '../loop/hold.js';
 import { Stopped, withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
 import { type ClearResult, clearDemos, type ExpireResult, expireDemos } from './end-demos.js';
+import { endRrsets } from './end-rrsets.js';
 import { type LookUpResult, lookUpActions } from './look-up-actions.js';
 import { dnsMetrics } from './metrics.js';
 import { type SettleResult, settleWrites } from './settle-writes.js';
@@ -51,6 +53,7 @@ export interface DnsWorkers {
   readonly demoZoneSync: ((request: SyncRequest, signal: AbortSignal) => Promise<SyncResult>) | null;
   expireDemos(signal: AbortSignal): Promise<ExpireResult>;
   clearDemos(signal: AbortSignal): Promise<ClearResult>;
+  endRrsets: ReturnType<typeof endRrsets>;
   readonly handlers: JobHandlers<'dns'>;
   /** Maximum number of concurrent jobs: one pass of each loop, and room for a request. */
   readonly concurrency: number;
@@ -98,25 +101,37 @@ export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOpt
   const sync = syncOf(zoneName, 'teams');
   const syncDemos = demoZoneName === null ? null : syncOf(demoZoneName, 'demos');
   const expire = expireDemos({ ends, metrics: recorded, log });
-  const clear = clearDemos({
+  const deletions = {
     ledger: writeLedger(prisma, { quota: dnsLimits, leaseMs: upstreamMsMax + LEASE_MARGIN_MS, replayMs: 0 }),
     send: hcloud.write,
     settleAfterMs: SETTLE_AFTER_MS,
     now: () => performance.now(),
-    ends,
     pause,
-    metrics: recorded,
     log,
-  });
+  };
+  const clear = clearDemos({ ...deletions, ends, metrics: recorded });
+  const end = endRrsets({ ...deletions, ending: endingRrsets(prisma) });
   return {
     settleWrites: settle,
     zoneSync: sync,
     demoZoneSync: syncDemos,
     expireDemos: expire,
     clearDemos: clear,
+    endRrsets: end,
     lookUpActions: lookUp,
-    handlers: dnsHandlers({ settle, lookUp, sync, syncDemos, expire, clear, holds: holdStore(prisma), queue, graceMs }),
-    concurrency: 7,
+    handlers: dnsHandlers({
+      settle,
+      lookUp,
+      sync,
+      syncDemos,
+      expire,
+      clear,
+      end,
+      holds: holdStore(prisma),
+      queue,
+      graceMs,
+    }),
+    concurrency: 8,
     // The schedule keeps its interval across restarts. A start triggers a sync immediately.
     start: () => void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' }),
   };
@@ -132,6 +147,7 @@ interface DnsHandlerDeps {
   readonly syncDemos: Sync | null;
   readonly expire: (signal: AbortSignal) => Promise<ExpireResult>;
   readonly clear: (signal: AbortSignal) => Promise<ClearResult>;
+  readonly end: ReturnType<typeof endRrsets>;
   readonly lookUp: () => Promise<LookUpResult>;
   readonly holds: HoldStore;
   readonly queue: Queue;
@@ -161,6 +177,7 @@ function dnsHandlers(deps: DnsHandlerDeps): JobHandlers<'dns'> {
       if (ended > 0) await queue.nudge('clear-demos', {}, { jobId: 'clear' });
     },
     'clear-demos': withSignal(unlessHeld(holds, deps.clear)),
+    'end-rrsets': withSignal(unlessHeld(holds, deps.end)),
     'zone-sync': async ({ runId, reason = 'schedule' }, { signal }) => {
       const syncs = runId === undefined && syncDemos !== null ? [sync, syncDemos] : [sync];
       const results = await allEnded(syncs.map((each) => each({ runId, reason }, signal)));

@@ -1,6 +1,7 @@
 import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { parserFor } from '../parser-for.js';
 import { textRules } from '../text-rules.js';
+import { expiresLabel } from './expiry.js';
 import { dnsLimits } from './limits.js';
 
 /*
@@ -37,6 +38,14 @@ const labelsSchema = {
   maxProperties: dnsLimits.labelsPerRrset,
   propertyNames: { maxLength: dnsLimits.labelKeyCharacters },
   additionalProperties: { type: 'string', maxLength: dnsLimits.labelValueCharacters },
+  patternProperties: {
+    [`^${expiresLabel}$`]: {
+      type: 'string',
+      pattern: textRules.expires.pattern,
+      description:
+        'When Corral deletes the set: a duration since its last change, such as `14d`, or a time, such as `2026-12-31`.',
+    },
+  },
 } as const satisfies JSONSchema;
 
 export const createRrsetSchema = {

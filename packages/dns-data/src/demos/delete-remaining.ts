@@ -22,7 +22,7 @@ export type Deletion =
   | { kind: 'away' };
 
 /**
- * Deletes one record set of an ended demo through the write ledger: recorded before it is sent, and again with its
+ * Deletes one record set that has ended, or whose demo has, through the write ledger: recorded before it is sent, and again with its
  * outcome. A crash in between leaves an entry that is settled later, and concurrent callers send one call.
  *
  * @param by token and request that asked for the deletion, null for Corral itself, and the account charged for the
@@ -30,7 +30,7 @@ export type Deletion =
  */
 export async function deleteRemaining(
   deps: DeleteRemainingDeps,
-  { owner, key }: RemainingRrset,
+  { owner, key, body }: RemainingRrset,
   by: { readonly tokenId: string | null; readonly requestId: string | null; readonly account: string },
 ): Promise<Deletion> {
   const write = { operation: 'delete' } as const;
@@ -43,7 +43,9 @@ export async function deleteRemaining(
     {
       begin: () => deps.ledger.begin(newWrite, () => true),
       send: async ({ current }) =>
-        current === null ? null : deps.send({ team: by.account, method: 'DELETE', segments, body: null }),
+        current === null || (body !== undefined && current !== body)
+          ? null
+          : deps.send({ team: by.account, method: 'DELETE', segments, body: null }),
     },
   );
   return performed.kind === 'performed' ? deletionOf(performed.result) : { kind: 'busy' };

@@ -4,10 +4,12 @@ import { backoffMs } from '@corral/service';
 import type { RrsetKey, RrsetOwner } from '../rrset.js';
 import { byService, concludeEnds, isReleasable, type NotedDemo, noted, ownerOfDemo } from './demo-rows.js';
 
-/** A record set that remains after its demo ended. */
+/** A record set that remains after its end, or that of its demo. */
 export interface RemainingRrset {
   readonly owner: RrsetOwner;
   readonly key: RrsetKey;
+  /** It is left alone if the mirror has another body by then. Default: any. */
+  readonly body?: string;
 }
 
 interface RemainingRow {

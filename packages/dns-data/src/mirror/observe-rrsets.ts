@@ -2,6 +2,7 @@ import { ownerLabelOf } from '@corral/contracts';
 import { readClock, type Transaction } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
 import { type Comparison, compareRrset, recordCountOf } from '../rrset.js';
+import { isWrite } from '../writes/copies.js';
 
 /** A record set within its zone. */
 export interface SetKey {
@@ -31,7 +32,7 @@ export async function findContested(
     where: {
       zoneId,
       OR: keysOf(sets),
-      actor: { not: 'upstream' },
+      ...isWrite,
       AND: { OR: [{ state: 'pending' }, { completedAt: { gte: new Date(readAt.getTime() - graceMs) } }] },
     },
     select: {

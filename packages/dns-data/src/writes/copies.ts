@@ -33,6 +33,9 @@ const columns = {
   foundBody: true,
 } as const;
 
+/** Excludes entries that are no writes of Corral: changes by others, and reminders. */
+export const isWrite = { actor: { not: 'upstream' }, operation: { not: 'remind' } } as const;
+
 /** An earlier write to a set, as far as a copy of it depends on it. */
 export interface EarlierWrite {
   readonly id: bigint;
@@ -50,7 +53,7 @@ export interface EarlierWrite {
 /** The latest write to a set; null when there was none. Changes outside Corral and writes that were never sent do not count. */
 export const findLatestWrite = (db: Transaction, { zoneId, name, type }: RrsetKey): Promise<EarlierWrite | null> =>
   db.dnsAuditEntry.findFirst({
-    where: { zoneId, name, type, actor: { not: 'upstream' }, minute: null },
+    where: { zoneId, name, type, ...isWrite, minute: null },
     orderBy: { id: 'desc' },
     select: columns,
   });
