@@ -17,16 +17,9 @@ describe('an exchange', () => {
     it.each([
       ['@', '@'],
       ['*', '*'],
-      ['*.dev', '*.dev'],
-      ['_acme-challenge.app', '_acme-challenge.app'],
-      ['...', '...'],
       ['a/b', 'a%2Fb'],
       ['../zones', '..%2Fzones'],
-      ['..%2Fzones', '..%252Fzones'],
       ['%2e%2e', '%252e%252e'],
-      ['a?type=A', 'a%3Ftype%3DA'],
-      ['a#b', 'a%23b'],
-      ['a\\b', 'a%5Cb'],
       ['a b\r\nX: y', 'a%20b%0D%0AX%3A%20y'],
       ['ü', '%C3%BC'],
     ])('encodes the segment %j as %j', (segment, encoded) => {
@@ -104,17 +97,10 @@ describe('what came of a call', () => {
       [400, 'json_error'],
       [403, 'forbidden'],
       [403, 'maintenance'],
-      [403, 'resource_limit_exceeded'],
       [403, 'a_code_of_tomorrow'],
       [404, 'not_found'],
-      [405, 'method_not_allowed'],
-      [409, 'conflict'],
-      [409, 'uniqueness_error'],
-      [410, 'deprecated_api_endpoint'],
       [412, 'resource_unavailable'],
       [422, 'invalid_input'],
-      [422, 'forbidden'],
-      [423, 'locked'],
       [423, 'protected'],
     ])('answered %i %s is refused, and keeps its body unchanged', (status, code) => {
       const body = anError(code);
@@ -124,8 +110,6 @@ describe('what came of a call', () => {
 
     it.each([
       [500, 'server_error'],
-      [502, 'bad_gateway'],
-      [503, 'unavailable'],
       [504, 'timeout'],
     ])('answered %i %s has failed, and keeps its body unchanged', (status, code) => {
       const body = anError(code);
@@ -150,15 +134,11 @@ describe('what came of a call', () => {
       ['201 with half a body', 201, '{"action": {"id": 1'],
       ['201 with an array', 201, '[]'],
       ['201 with null', 201, 'null'],
-      ['201 with a string', 201, '"ok"'],
       ['201 with bytes that are no UTF-8', 201, Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x3a, 0x31, 0x7d])],
       ['201 with a byte order mark', 201, '\uFEFF{}'],
-      ['201 with a comment', 201, '{/* */}'],
       ['201 nested absurdly', 201, deep],
       ['301', 301, anError('moved')],
-      ['304', 304, ''],
       ['401 with HTML', 401, html],
-      ['403 with HTML', 403, html],
       ['404 with an object of another shape', 404, '{"message": "no route"}'],
       ['422 with a code that is no string', 422, '{"error": {"code": 1, "message": "words"}}'],
       ['422 without message', 422, '{"error": {"code": "invalid_input"}}'],

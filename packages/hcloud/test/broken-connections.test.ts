@@ -22,34 +22,12 @@ const SOON_MS = 1_500;
 /** Makes attempts until it is aborted. */
 const PATIENT = { waitMsMax: 60_000 };
 
-const chunked = 'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n';
-
 describe('a write whose connection breaks after the request was sent', () => {
   const faults: [string, (socket: Socket) => void][] = [
     ['a reset without answer', (socket) => socket.resetAndDestroy()],
-    ['an end without answer', (socket) => socket.end()],
-    ['an end within the status line', (socket) => socket.end('HTTP/1.1 20')],
-    ['an end within the headers', (socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Le')],
-    [
-      'half of the announced body',
-      (socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 30\r\n\r\n{"action": {}}'),
-    ],
-    ['chunks without the last one', (socket) => socket.end(`${chunked}e\r\n{"action": {}}\r\n`)],
+    ['half of the body', (socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 30\r\n\r\n{"action": {}}')],
     ['half a body of no announced length', (socket) => socket.end('HTTP/1.1 201 Created\r\n\r\n{"action": {')],
-    [
-      'a reset within the body',
-      (socket) => socket.write(`${chunked}e\r\n{"action": {}}\r\n`, () => socket.resetAndDestroy()),
-    ],
-    ['what is no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
-    ['two lengths', (socket) => socket.end('HTTP/1.1 201 Created\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}')],
-    [
-      'an upgrade',
-      (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
-    ],
-    [
-      'a compressed body that was not requested',
-      (socket) => socket.end(rawAnswer('201 Created', '\u001f\u008b', ['Content-Encoding: gzip'])),
-    ],
+    ['a compressed body', (socket) => socket.end(rawAnswer('201 Created', '\u001f\u008b', ['Content-Encoding: gzip']))],
   ];
 
   it.each(faults)('by %s is uncertain, and is not sent again', async (_what, fault) => {
@@ -61,43 +39,13 @@ describe('a write whose connection breaks after the request was sent', () => {
     expect(requests).toHaveLength(1);
   });
 
-  it.each([
-    ['never answers', () => {}],
-    ['stops within the body', (socket: Socket) => socket.write(`${chunked}2\r\n{"`)],
-  ])('is uncertain when the upstream %s in time', async (_what, fault: (socket: Socket) => void) => {
-    const { client, requests } = await connectTo(fault, { timeoutMs: SOON_MS });
+  it('is uncertain when the upstream never answers', async () => {
+    const { client, requests } = await connectTo(() => {}, { timeoutMs: SOON_MS });
 
     const outcome = await client.write(aWrite());
 
     expect(outcome).toEqual({ kind: 'uncertain', reason: `no complete answer within ${SOON_MS} ms` });
     expect(requests).toHaveLength(1);
-  });
-
-  it('is uncertain when a body arrives too slowly for the timeout of a call', async () => {
-    let trickle: NodeJS.Timeout | undefined;
-    const trickling = (socket: Socket): void => {
-      socket.write('HTTP/1.1 201 Created\r\n\r\n{');
-      trickle = setInterval(() => socket.write(' '), 10);
-    };
-    const { client } = await connectTo(trickling, { timeoutMs: SOON_MS });
-
-    const outcome = await client.write(aWrite());
-    clearInterval(trickle);
-
-    expect(outcome).toEqual({ kind: 'uncertain', reason: `no complete answer within ${SOON_MS} ms` });
-  });
-
-  it('is uncertain when a kept-alive connection is closed during the call', async () => {
-    const { client, requests } = await connectTo((socket) => {
-      if (requests.length === 1) socket.write(rawAnswer('201 Created', '{}'));
-      else socket.resetAndDestroy();
-    });
-    await client.write(aWrite());
-
-    const outcome = await client.write(aWrite());
-
-    expect(outcome.kind).toBe('uncertain');
-    expect(requests).toHaveLength(2);
   });
 });
 
@@ -118,21 +66,6 @@ describe('an attempt without a connection', () => {
     const exchange = await attempt(await closedUrl());
 
     expect(exchange).toEqual({ kind: 'broken', reached: false, reason: 'no connection (ECONNREFUSED)' });
-  });
-
-  it('reaches no server when the name does not exist', async () => {
-    const exchange = await attempt('http://upstream.invalid/v1');
-
-    expect(exchange).toMatchObject({ reached: false, reason: expect.stringMatching(/ENOTFOUND|EAI_AGAIN/) });
-  });
-
-  it('reaches no server when the server breaks off the TLS handshake', async () => {
-    upstream = await startRawServer((socket) => socket.resetAndDestroy());
-
-    const exchange = await attempt(secureUrl(upstream));
-
-    expect(exchange).toMatchObject({ kind: 'broken', reached: false });
-    expect(upstream.requests.join('')).not.toContain('records');
   });
 
   it('reaches no server when the TLS handshake hangs', async () => {
@@ -224,38 +157,21 @@ describe('a read whose connection breaks', () => {
 });
 
 describe('a request on the wire', () => {
-  const hostile = [
-    '../../servers',
-    '..%2F..%2Fservers',
-    '%2e%2e',
-    'a?type=A',
-    'a#b',
-    'a\\..\\b',
-    'a b\r\nHost: evil',
-    '//evil.test/',
-    ' ',
-  ];
+  it.each(['../../servers', '%2e%2e', '//evil.test/', 'a b\r\nHost: evil'])(
+    'keeps the name %j in its own segment',
+    async (name) => {
+      const { client, requests } = await connectTo((socket) =>
+        socket.write(rawAnswer('404 Not Found', anError('not_found'))),
+      );
 
-  it.each(hostile)('keeps the name %j in its own segment', async (name) => {
-    const { client, requests } = await connectTo((socket) =>
-      socket.write(rawAnswer('404 Not Found', anError('not_found'))),
-    );
+      await client.write(aWrite({ method: 'DELETE', segments: ['zones', '7001', 'rrsets', name, 'A'], body: null }));
 
-    await client.write(aWrite({ method: 'DELETE', segments: ['zones', '7001', 'rrsets', name, 'A'], body: null }));
-
-    const target = requests[0]?.split('\r\n')[0]?.split(' ')[1] ?? '';
-    expect(target).toMatch(/^\/v1\/zones\/7001\/rrsets\/[^/?#\\]+\/A$/);
-    expect(decodeURIComponent(target.split('/')[5] ?? '')).toBe(name);
-    expect(requests[0]?.match(/^host:/gim)).toHaveLength(1);
-  });
-
-  it.each([[''], ['.'], ['..']])('is not sent for the name %j', async (name) => {
-    const { client, requests } = await connectTo((socket) => socket.end());
-
-    await expect(client.write(aWrite({ segments: ['zones', '7001', 'rrsets', name, 'A'] }))).rejects.toThrow(TypeError);
-    await expect(client.readRrset(7001, name, 'A')).rejects.toThrow(TypeError);
-    expect(requests).toEqual([]);
-  });
+      const target = requests[0]?.split('\r\n')[0]?.split(' ')[1] ?? '';
+      expect(target).toMatch(/^\/v1\/zones\/7001\/rrsets\/[^/?#\\]+\/A$/);
+      expect(decodeURIComponent(target.split('/')[5] ?? '')).toBe(name);
+      expect(requests[0]?.match(/^host:/gim)).toHaveLength(1);
+    },
+  );
 
   it('contains the exact bytes of the body, and `@` and `*` unencoded', async () => {
     const { client, requests } = await connectTo((socket) => socket.write(rawAnswer('201 Created', '{}')));

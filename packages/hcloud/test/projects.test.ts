@@ -402,7 +402,7 @@ describe('tokens', () => {
     );
 
     it.each<[string, Reply]>([
-      ...strange,
+      ['a fault', [500, anError('service_error')]],
       ['a wait', [403, anError('maintenance')]],
       ['a lock', [423, anError('locked')]],
     ])('stays unknown when a write is answered with %s, and no further request is sent', async (_what, reply) => {
@@ -421,13 +421,8 @@ describe('tokens', () => {
       },
     );
 
-    it.each([
-      ['half a body', 'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"placement_groups": ['],
-      ['garbage', 'SSH-2.0-OpenSSH_9.2\r\n'],
-      ['a closed connection', ''],
-      ['an answer that repeats it', rawAnswer('200 OK', `{"placement_groups": ["${aToken}"]}`)],
-    ])('stays unknown after %s', async (_what, bytes) => {
-      upstream = await startRawServer((socket) => socket.end(bytes));
+    it('stays unknown after an answer that repeats it', async () => {
+      upstream = await startRawServer((socket) => socket.end(rawAnswer('200 OK', { placement_groups: [aToken] })));
 
       expect(await verifyToken({ baseUrl: `${upstream.url}/v1`, token: aToken })).toBe('unknown');
       expect(upstream.requests).toHaveLength(1);
