@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import { inspect } from 'node:util';
-import { closedUrl, type RawServer, rawAnswer, startRawServer, waitFor } from '@corral/testing';
+import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { GardenOptions } from '../src/index.js';
 import { aClient, aKubeconfig, aShoot, aShootName, aStatus, aToken } from './a-garden.js';
@@ -17,42 +17,21 @@ async function connectTo(onRequest: (socket: Socket) => void, overrides: Partial
   return { ...aClient(garden.url, overrides), garden };
 }
 
-/** A slow machine can connect and send in this time. */
-const SOON_MS = 1_500;
 const manifest = { metadata: aShootName, spec: {} };
-const chunked = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n';
-
-const noAnswer: [string, (socket: Socket) => void][] = [
-  ['a reset', (socket) => socket.resetAndDestroy()],
-  ['an end', (socket) => socket.end()],
-  ['an end within the status line', (socket) => socket.end('HTTP/1.1 20')],
-  ['an end within the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Le')],
-  ['what is no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n')],
-  ['two lengths', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}')],
-  [
-    'an upgrade',
-    (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
-  ],
-];
 
 const halfAnswer: [string, (socket: Socket) => void][] = [
   ['half of the announced body', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{"metadata"')],
-  ['chunks without the last one', (socket) => socket.end(`${chunked}2\r\n{}\r\n`)],
   ['half a body of no announced length', (socket) => socket.end('HTTP/1.1 200 OK\r\n\r\n{"metadata": {')],
-  ['a reset within the body', (socket) => socket.write(`${chunked}2\r\n{}\r\n`, () => socket.resetAndDestroy())],
-  ['HTML', (socket) => socket.write(rawAnswer('200 OK', '<html>'))],
   ['an array', (socket) => socket.write(rawAnswer('200 OK', '[]'))],
-  ['nothing', (socket) => socket.write(rawAnswer('200 OK', ''))],
   ['no metadata', (socket) => socket.write(rawAnswer('200 OK', { spec: {} }))],
-  ['invalid UTF-8', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\n{"\xff')],
   ['extreme nesting', (socket) => socket.write(rawAnswer('200 OK', `{"a":${'['.repeat(100_000)}`))],
   ['a redirect', (socket) => socket.write(rawAnswer('302 Found', '', ['Location: http://127.0.0.1:1/']))],
   ['a compressed body', (socket) => socket.write(rawAnswer('200 OK', '\u001f\u008b', ['Content-Encoding: gzip']))],
 ];
 
 describe('a write', () => {
-  it.each(noAnswer)('answered by %s is uncertain, and is not sent again', async (_what, fault) => {
-    const { client, garden } = await connectTo(fault);
+  it('without an answer is uncertain, and is not sent again', async () => {
+    const { client, garden } = await connectTo((socket) => socket.resetAndDestroy());
 
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
     expect(garden.requests).toHaveLength(1);
@@ -65,29 +44,14 @@ describe('a write', () => {
     expect(garden.requests).toHaveLength(1);
   });
 
-  it.each([
-    ['never comes', () => {}],
-    ['stops within the body', (socket: Socket) => socket.write(`${chunked}2\r\n{"`)],
-  ])('whose answer %s is uncertain after the timeout', async (_what, fault) => {
-    const { client } = await connectTo(fault, { timeoutMs: SOON_MS });
+  it('whose answer never comes is uncertain after the timeout', async () => {
+    // A slow machine can connect and send in this time.
+    const { client } = await connectTo(() => {}, { timeoutMs: 1_500 });
 
     await expect(client.applyShoot(manifest)).rejects.toMatchObject({
       kind: 'uncertain',
       message: 'uncertain: apply shoots: no answer in time',
     });
-  });
-
-  it('is uncertain when the body arrives too slowly for the timeout of a call', async () => {
-    const { client } = await connectTo(
-      (socket) => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n{');
-        const trickle = setInterval(() => socket.write(' '), 10);
-        socket.once('close', () => clearInterval(trickle));
-      },
-      { timeoutMs: SOON_MS },
-    );
-
-    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
   });
 
   it('is unreachable when nothing listens, and is tried once', async () => {
@@ -98,39 +62,6 @@ describe('a write', () => {
       message: 'unreachable: apply shoots: no connection (ECONNREFUSED)',
     });
     expect(calls).toHaveLength(1);
-  });
-
-  it('is unreachable when the name does not exist', async () => {
-    const { client } = aClient('https://garden.invalid');
-
-    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'unreachable' });
-  });
-
-  it('is unreachable when the TLS handshake hangs or breaks: nothing was sent', async () => {
-    const { garden } = await connectTo(() => {});
-    const secureUrl = garden.url.replace('http:', 'https:');
-
-    await expect(aClient(secureUrl, { timeoutMs: 100 }).client.applyShoot(manifest)).rejects.toMatchObject({
-      message: 'unreachable: apply shoots: no connection in time',
-    });
-
-    await garden.close();
-    const breaking = await connectTo((socket) => socket.resetAndDestroy());
-
-    await expect(
-      aClient(breaking.garden.url.replace('http:', 'https:')).client.applyShoot(manifest),
-    ).rejects.toMatchObject({ kind: 'unreachable' });
-  });
-
-  it('is uncertain when a kept-alive connection is closed during the call', async () => {
-    const { client, garden } = await connectTo((socket) => {
-      if (garden.requests.length === 1) socket.write(rawAnswer('200 OK', aShoot()));
-      else socket.resetAndDestroy();
-    });
-    await client.applyShoot(manifest);
-
-    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
-    expect(garden.requests).toHaveLength(2);
   });
 
   it('is aborted immediately by its signal: uncertain if it was sent, otherwise unreachable', async () => {
@@ -167,18 +98,12 @@ describe('creating a kubeconfig', () => {
     await expect(client.adminKubeconfig(request)).rejects.toMatchObject({ kind: 'uncertain' });
     expect(garden.requests.length).toBeGreaterThan(1);
   });
-
-  it('is certain to have failed when no connection was made', async () => {
-    const { client } = aClient(await closedUrl());
-
-    await expect(client.adminKubeconfig(request)).rejects.toMatchObject({ kind: 'unreachable' });
-  });
 });
 
 describe('a read', () => {
-  it.each(noAnswer)('answered by %s is repeated', async (_what, fault) => {
+  it('without an answer is repeated', async () => {
     const { client, garden } = await connectTo((socket) => {
-      if (garden.requests.length < 3) fault(socket);
+      if (garden.requests.length < 3) socket.resetAndDestroy();
       else socket.write(rawAnswer('200 OK', aShoot()));
     });
 
@@ -207,45 +132,6 @@ describe('a read', () => {
     // No answer comes. Repetitions with a separate timeout would be sent.
     await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unreachable' });
     expect(garden.requests.length).toBeLessThanOrEqual(1);
-  });
-
-  it('of a list restarts from the beginning, without parts of a broken answer', async () => {
-    const page = { metadata: { resourceVersion: '7' }, items: [aShoot()] };
-    const { client, garden } = await connectTo((socket) => {
-      if (garden.requests.length === 1) socket.resetAndDestroy();
-      else socket.write(rawAnswer('200 OK', page));
-    });
-
-    expect((await client.listShoots({ labelSelector: 'a' })).shoots).toHaveLength(1);
-    expect(garden.requests).toHaveLength(2);
-  });
-
-  it('stops at the maximum size of an answer that never ends', async () => {
-    const { client, garden } = await connectTo(
-      (socket) => {
-        socket.write('HTTP/1.1 200 OK\r\n\r\n');
-        const flood = () => socket.writable && socket.write('x'.repeat(10_000), flood);
-        flood();
-      },
-      { bodyBytesMax: 1_000_000 },
-    );
-
-    await expect(client.readShoot(aShootName)).rejects.toMatchObject({
-      message: 'unusable: get shoots: the answer has more than 1000000 bytes',
-    });
-    await waitFor('the connection to be cut', () => garden.sockets.size === 0);
-  });
-
-  it('reuses connections', async () => {
-    const connections = new Set<Socket>();
-    const { client } = await connectTo((socket) => {
-      connections.add(socket);
-      socket.write(rawAnswer('200 OK', aShoot()));
-    });
-
-    for (let n = 0; n < 20; n += 1) await client.readShoot(aShootName);
-
-    expect(connections.size).toBe(1);
   });
 });
 
@@ -283,14 +169,6 @@ describe('secrets', () => {
       expect(garden.requests.join('')).toContain(aToken);
       expect(ofRead.name).toBe('GardenError');
       expect(everything([ofRead, ofRead.stack, ofWrite, ofWrite.stack, logged, calls])).not.toContain(aToken);
-    });
-
-    it('appears in no error when no connection can be made', async () => {
-      const { client, logged } = aClient(await closedUrl());
-
-      const error = await failureOf(client.readShoot(aShootName));
-
-      expect(everything([error, logged])).not.toContain(aToken);
     });
 
     it('does not appear when the client itself is printed', () => {

@@ -82,6 +82,12 @@ describe('a call', () => {
     expect(unknown).toMatchObject({ stage: 'connecting', cause: 'error' });
   });
 
+  it('is certain not to have arrived when the server breaks off before TLS is ready', async () => {
+    server = await startRawServer((socket) => socket.resetAndDestroy());
+
+    expect(await call(endpointOf(server.url.replace('http:', 'https:')))).toMatchObject({ stage: 'connecting' });
+  });
+
   it('is certain not to have arrived when it times out before TLS is ready', async () => {
     server = await startRawServer(() => undefined);
 
@@ -153,15 +159,23 @@ describe('a call', () => {
     expect(done).toMatchObject({ kind: 'answered' });
   });
 
+  const chunked = 'HTTP/1.1 201 Created\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n';
+  const upgrade = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n';
   it.each<[string, (socket: Socket) => void, string]>([
     ['a reset', (socket) => socket.resetAndDestroy(), 'waiting'],
+    ['an end', (socket) => socket.end(), 'waiting'],
+    ['half of a status line', (socket) => socket.end('HTTP/1.1 20'), 'waiting'],
+    ['half of the headers', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Le'), 'waiting'],
     ['what is no HTTP', (socket) => socket.end('SSH-2.0-OpenSSH_9.6\r\n'), 'waiting'],
     [
-      'an upgrade',
-      (socket) => socket.end('HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n'),
+      'two lengths',
+      (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}'),
       'waiting',
     ],
+    ['an upgrade', (socket) => socket.end(upgrade), 'waiting'],
     ['half of the body', (socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 30\r\n\r\n{'), 'answering'],
+    ['chunks without the last one', (socket) => socket.end(chunked), 'answering'],
+    ['a reset within the body', (socket) => socket.write(chunked, () => socket.resetAndDestroy()), 'answering'],
   ])('may have arrived when it is answered with %s', async (_what, fault, stage) => {
     const done = await call(await endpointThat(fault));
 
