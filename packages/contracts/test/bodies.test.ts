@@ -1,5 +1,4 @@
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import {
   parseClusterPut,
   parseConnectionPost,
@@ -70,20 +69,11 @@ describe('the declaration of a cluster', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['a field beside the specification', { spec: spec(), name: 'x' }, '/name'],
     ['null for what is required', { spec: spec({ kubernetesVersion: null }) }, '/spec/kubernetesVersion'],
-    ['null for an unknown field', { spec: spec({ plam: null }) }, '/spec/plam'],
-    ['another kind', { kind: 'Connection', spec: spec() }, '/kind'],
-    ['a list as metadata', { metadata: [], spec: spec() }, '/metadata'],
     ['a long version', { spec: spec({ kubernetesVersion: `1.${'3'.repeat(19)}` }) }, '/spec/kubernetesVersion'],
     ['a malformed version', { spec: spec({ kubernetesVersion: 'v1.34' }) }, '/spec/kubernetesVersion'],
     ['a range not offered', { spec: spec({ network: { nodeCIDR: '10.0.0.0/8' } }) }, '/spec/network/nodeCIDR'],
-    ['a reference with a slash', { spec: spec({ connectionRef: 'a/b' }) }, '/spec/connectionRef'],
-    ['null for a pool', { spec: spec({ nodePools: [null] }) }, '/spec/nodePools/0'],
     ['a pool name of 51', { spec: spec({ nodePools: [pool({ name: 'a'.repeat(51) })] }) }, '/spec/nodePools/0/name'],
-    ['a pool name in capitals', { spec: spec({ nodePools: [pool({ name: 'General' })] }) }, '/spec/nodePools/0/name'],
-    ['nodes below zero', { spec: spec({ nodePools: [pool({ minimum: -1 })] }) }, '/spec/nodePools/0/minimum'],
-    ['half a node', { spec: spec({ nodePools: [pool({ maximum: 1.5 })] }) }, '/spec/nodePools/0/maximum'],
   ])('cannot have %s', (_what, body, place) => {
     expect(refusedPlaces(parseClusterPut, body)).toEqual([place]);
   });
@@ -162,9 +152,6 @@ describe('the body that adopts a server', () => {
   });
 
   it.each<[string, unknown, string]>([
-    ['a field beside the specification', { spec, force: true }, '/force'],
-    ['a number in quotes', { spec: { ...spec, serverID: '4711' } }, '/spec/serverID'],
-    ['an invalid server number', { spec: { ...spec, serverID: 0 } }, '/spec/serverID'],
     ['a number that JavaScript would round', { spec: { ...spec, serverID: 2 ** 53 } }, '/spec/serverID'],
     ['the provider’s word for an architecture', { spec: { ...spec, architecture: 'x86' } }, '/spec/architecture'],
   ])('cannot have %s', (_what, body, place) => {
@@ -227,65 +214,20 @@ describe('a body of the DNS API', () => {
   it.each<[string, Parse, unknown, string[]]>([
     ['nothing at all', parseCreateRrset, {}, ['/name', '/type', '/records']],
     ['a null name', parseCreateRrset, creation({ name: null }), ['/name']],
-    ['empty records', parseCreateRrset, creation({ records: [] }), ['/records']],
     ['null records', parseCreateRrset, creation({ records: null }), ['/records']],
-    ['no value', parseCreateRrset, creation({ records: [...records, { comment: 'x' }] }), ['/records/1/value']],
     ['a null value', parseCreateRrset, creation({ records: [{ value: null }] }), ['/records/0/value']],
-    ['an empty value', parseCreateRrset, creation({ records: [{ value: '' }] }), ['/records/0/value']],
-    ['a long value', parseCreateRrset, creation({ records: [{ value: 'x'.repeat(4_097) }] }), ['/records/0/value']],
-    ['a ttl that is text', parseCreateRrset, creation({ ttl: '300' }), ['/ttl']],
-    ['a negative ttl', parseCreateRrset, creation({ ttl: -1 }), ['/ttl']],
-    [
-      'an infinite ttl',
-      parseCreateRrset,
-      JSON.parse(JSON.stringify(creation()).replace('{', '{"ttl":1e999,')),
-      ['/ttl'],
-    ],
     ['a null label', parseCreateRrset, creation({ labels: { env: null } }), ['/labels/env']],
-    ['a ttl as text beside records', parseAddRecords, { records, ttl: '1' }, ['/ttl']],
-    ['no ttl to change to', parseChangeTtl, {}, ['/ttl']],
-    ['an empty name of a demo', parseCreateDemo, { name: '' }, ['/name']],
-    ['a long name of a demo', parseCreateDemo, { name: 'x'.repeat(101) }, ['/name']],
+    ['empty records', parseCreateRrset, creation({ records: [] }), ['/records']],
+    ['no value', parseCreateRrset, creation({ records: [...records, { comment: 'x' }] }), ['/records/1/value']],
+    ['a long value', parseCreateRrset, creation({ records: [{ value: 'x'.repeat(4_097) }] }), ['/records/0/value']],
+    ['a negative ttl', parseCreateRrset, creation({ ttl: -1 }), ['/ttl']],
+    ['an infinite ttl', parseCreateRrset, creation({ ttl: Number.POSITIVE_INFINITY }), ['/ttl']],
     ['a demo that is too short', parseCreateDemo, { ttl: 299 }, ['/ttl']],
     ['a demo that is too long', parseCreateDemo, { ttl: 604_801 }, ['/ttl']],
-    ['an extension without a ttl', parseExtendDemo, { ttl: null }, ['/ttl']],
     ['an extension that is too short', parseExtendDemo, { ttl: 299 }, ['/ttl']],
     ['an extension that is too long', parseExtendDemo, { ttl: 604_801 }, ['/ttl']],
   ])('is refused with %s', (_what, parse, body, places) => {
     expect(refusedPlaces(parse, body)).toEqual(places);
-  });
-
-  it.each([null, [], 'text', 1, true, undefined])('cannot be %j', (body) => {
-    expect(refusedPlaces(parseCreateRrset, body)).toEqual(['']);
-  });
-
-  it('is returned itself or refused with a named field, whatever it is', () => {
-    const parsers = [parseCreateRrset, parseRecordsBody, parseAddRecords, parseChangeTtl, parseUpdateRrset];
-    const member = fc.constantFrom(
-      'name',
-      'type',
-      'ttl',
-      'labels',
-      'records',
-      'value',
-      'comment',
-      '__proto__',
-      'other',
-    );
-    const anyBody = fc.letrec((tie) => ({
-      value: fc.oneof(
-        { maxDepth: 4 },
-        fc.constantFrom(null, true, 0, -1, 300, 2 ** 53, 'A', '', 'api.acme'),
-        fc.array(tie('value'), { maxLength: 3 }),
-        fc.dictionary(member, tie('value'), { maxKeys: 5 }),
-      ),
-    })).value;
-    fc.assert(
-      fc.property(fc.constantFrom<Parse>(...parsers), anyBody, (parse, body) => {
-        if (refusedFields(parse, body).length === 0) expect(parse(body)).toBe(body);
-      }),
-      { numRuns: 500 },
-    );
   });
 });
 

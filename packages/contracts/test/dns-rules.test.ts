@@ -205,6 +205,7 @@ describe('a record set', () => {
     [rrset('api.acme.'), /^The name is not valid\. Use acme or a name below it/],
     [rrset('www.globex'), /^The name does not belong to you/],
     [rrset('www.acme'), 'This token can write only _acme-challenge.acme and names below it.'],
+    [rrset('www.globex', 'MX'), /^The name does not belong to you/],
     [rrset('_acme-challenge.acme', 'MX'), /^Records of this type cannot be written/],
     [rrset('_acme-challenge.acme', 'A'), 'This token can write only the types TXT.'],
   ])('%j is refused with the first reason that applies', (named, refusal) => {
@@ -215,9 +216,45 @@ describe('a record set', () => {
   });
 
   it('can be read with any type at a covered name', () => {
-    expect(canRead(challenges, rrset('_acme-challenge.acme', 'MX'))).toBe(true);
+    const at = (type: string) => canRead(challenges, rrset('_acme-challenge.acme', type));
+
     expect(canRead(challenges, rrset('www.acme'))).toBe(false);
-    expect(canRead(challenges, rrset('_acme-challenge.acme', 'mx'))).toBe(false);
+    expect(['A', 'NS', 'MX', 'HTTPS', 'TYPE65535'].filter(at)).toHaveLength(5);
+    expect(['a', 'mx', '', 'A\0', 'A/..', 'A'.repeat(17)].filter(at)).toEqual([]);
+  });
+
+  it('can be written with the types A, AAAA, CNAME and TXT only', () => {
+    const types = ['A', 'AAAA', 'CNAME', 'TXT'];
+    const others = ['NS', 'SOA', 'MX', 'CAA', 'SRV', 'a', 'Txt', '', 'A ', ' A', 'A\0', 'ANY', 'A/B', '__proto__'];
+    const canWrite = (type: string) => writeRefusal(coverage(), rrset('api.acme', type)) === null;
+
+    expect([...types, ...others].filter(canWrite)).toEqual(types);
+  });
+
+  it('of a foreign name that a token is narrowed to is not covered', () => {
+    const broken = coverage({ withinName: 'globex' });
+
+    for (const name of ['globex', 'acme']) {
+      expect(writeRefusal(broken, rrset(name))).not.toBeNull();
+      expect(canRead(broken, rrset(name))).toBe(false);
+    }
+  });
+
+  it('outside the team’s subtree is never readable or writable, in any spelling', () => {
+    const tricky = fc.constantFrom('acme', 'ACME', 'globex', 'x', '.', '..', '*', '@', '%2e', '/', '\0', '-', '_');
+    const spelled = fc.array(tricky, { maxLength: 6 }).map((parts) => parts.join(''));
+    const dotted = fc.array(tricky, { maxLength: 5 }).map((parts) => parts.join('.'));
+    const anyName = fc.oneof(spelled, dotted, fc.string({ unit: 'binary', maxLength: 40 }));
+    fc.assert(
+      fc.property(anyName, (name) => {
+        const isWritable = writeRefusal(coverage(), rrset(name)) === null;
+        // Compares labels from the end, independently of the code under test.
+        const owned = name.split('.').at(-1) === 'acme';
+        if (!owned) expect([isWritable, canRead(coverage(), rrset(name))]).toEqual([false, false]);
+        if (isWritable) expect(name).toMatch(/^(\*\.)?([a-z0-9_-]{1,63}\.)*acme$/);
+      }),
+      { numRuns: 2_000 },
+    );
   });
 });
 

@@ -260,28 +260,7 @@ describe('a zone file', () => {
   });
 
   it('never throws, whatever the text is', () => {
-    const pieces = [
-      'w',
-      '.',
-      '@',
-      '$ORIGIN',
-      '$TTL',
-      '"',
-      '\\',
-      '(',
-      ')',
-      ';',
-      '\n',
-      '\r',
-      ' ',
-      'A',
-      'TXT',
-      'IN',
-      '300',
-      'é',
-      '\u0000',
-      '\u2028',
-    ];
+    const pieces = [...'w.@"\\();\n\r Aé\0\u2028', '$ORIGIN', '$TTL', 'TXT', 'IN', '300'];
     const text = fc.oneof(
       fc.string({ unit: 'binary' }),
       fc.array(fc.constantFrom(...pieces)).map((all) => all.join('')),
