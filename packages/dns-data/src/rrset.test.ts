@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RrsetKey, RrsetWrite } from './rrset.js';
-import { type Comparison, compareRrset, effectOf, recordCountOf, sameLabels, showsEffect } from './rrset.js';
+import { type Comparison, compareRrset, effectOf, showsEffect } from './rrset.js';
 
 const key: RrsetKey = { zoneId: 7001, name: 'api.acme', type: 'A' };
 
@@ -132,23 +132,6 @@ describe('showsEffect', () => {
 
   it.each(cases)('returns %p', (shows, body, write) => {
     expect(showsEffect(body, write)).toBe(shows);
-  });
-});
-
-describe('helpers for record sets', () => {
-  it('counts the records of a body, zero for an absent set', () => {
-    expect([recordCountOf(null), recordCountOf(current)]).toEqual([0, 2]);
-  });
-
-  it.each([
-    [{}, {}, true],
-    [{ a: '1', b: '2' }, { b: '2', a: '1' }, true],
-    [{ a: '1' }, { a: '2' }, false],
-    [{ a: '1' }, { b: '1' }, false],
-    [{ a: '1' }, {}, false],
-    [{ toString: 'x' }, {}, false],
-  ])('compares labels %j and %j: %p', (one, other, same) => {
-    expect(sameLabels(one as Record<string, string>, other as Record<string, string>)).toBe(same);
   });
 });
 

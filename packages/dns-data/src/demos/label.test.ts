@@ -21,15 +21,6 @@ describe('labels', () => {
       );
     });
 
-    it('is idempotent', () => {
-      fc.assert(
-        fc.property(names, (name) => {
-          const label = labelOf(name);
-          return label === null || labelOf(label) === label;
-        }),
-      );
-    });
-
     it('never returns a punycode label, whatever the name begins with', () => {
       fc.assert(
         fc.property(names, (name) => {
@@ -58,10 +49,6 @@ describe('labels', () => {
         expect(label).toMatch(/^[a-z]+(-[a-z]+){2,}$/);
         expect([isLabel(label), isTeamSlug(label), isReservedLabel(label)]).toEqual([true, true, false]);
       }
-    });
-
-    it('seldom repeats itself', () => {
-      expect(new Set(Array.from({ length: 1_000 }, drawLabel)).size).toBeGreaterThan(990);
     });
   });
 });

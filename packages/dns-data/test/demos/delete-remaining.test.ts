@@ -1,34 +1,19 @@
-import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
 import type { UpstreamWrite, WriteOutcome } from '@corral/hcloud';
-import { createTestDatabase, patientPool, patientTransactions, type TestDatabase } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Deletion, deleteRemaining, type RemainingRrset } from '../../src/index.js';
-import { writeLedger } from '../../src/writes/write-ledger.js';
+import { bodyOf, type MirrorDatabase, openMirrorDatabase, ZONE_ID } from '../mirror-database.js';
 
-const ZONE_ID = 7002;
 const BY = { tokenId: null, requestId: null, account: 'expiry' };
 const left = (demoId: string): RemainingRrset => ({
   owner: { kind: 'demo', id: demoId, teamId: null },
   key: { zoneId: ZONE_ID, name: 'www.shop', type: 'A' },
 });
 
-let database: TestDatabase;
-let pool: Pool;
-let prisma: Prisma;
+let database: MirrorDatabase;
 let demoId: string;
 beforeAll(async () => {
-  database = await createTestDatabase();
-  pool = connectPool({
-    databaseUrl: database.url,
-    applicationName: 'test',
-    ...patientPool,
-    onIdleError: () => undefined,
-  });
-  prisma = connectPrisma(pool, patientTransactions);
-  await pool.query(`INSERT INTO dns_zone (id, name, body, synced_at) VALUES ($1, 'demo.example.test', '{}', now())`, [
-    ZONE_ID,
-  ]);
-  const { rows } = await pool.query<{ id: string }>(
+  database = await openMirrorDatabase();
+  const { rows } = await database.pool.query<{ id: string }>(
     `WITH course AS (
        INSERT INTO course_code (code, hash, live_demos_max) VALUES ('WORKSHOP', sha256('WORKSHOP'), 20) RETURNING id
      )
@@ -38,28 +23,19 @@ beforeAll(async () => {
   );
   demoId = rows[0]?.id as string;
 });
-afterAll(async () => {
-  await prisma.$disconnect();
-  await pool.end();
-  await database.drop();
-});
+afterAll(() => database.close());
 beforeEach(async () => {
-  await pool.query('TRUNCATE dns_action, dns_audit_entry, dns_rrset');
-  await pool.query(
-    `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
-     VALUES ($1, 'www.shop', 'A', 'shop', 1, '{"records":[{"value":"192.0.2.1","comment":""}]}')`,
-    [ZONE_ID],
+  await database.pool.query('TRUNCATE dns_action, dns_audit_entry, dns_rrset');
+  await database.pool.query(
+    `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body) VALUES ($1, 'www.shop', 'A', 'shop', 1, $2)`,
+    [ZONE_ID, bodyOf('www.shop', 1)],
   );
 });
 
 const sent: UpstreamWrite[] = [];
 const deleting = (outcome: WriteOutcome): Promise<Deletion> => {
   sent.length = 0;
-  const ledger = writeLedger(prisma, {
-    quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
-    leaseMs: 10_000,
-    replayMs: 0,
-  });
+  const ledger = database.ledger({ replayMs: 0 });
   const send = async (write: UpstreamWrite) => {
     sent.push(write);
     return outcome;
@@ -72,10 +48,10 @@ const acceptedWith = (status: string): WriteOutcome => ({
   body: JSON.stringify({ action: { id: 880_001, status } }),
 });
 const stateOfEntry = async (): Promise<string | undefined> => {
-  const { rows } = await pool.query<{ state: string }>('SELECT state::text FROM dns_audit_entry');
+  const { rows } = await database.pool.query<{ state: string }>('SELECT state::text FROM dns_audit_entry');
   return rows[0]?.state;
 };
-const isMirrored = async (): Promise<boolean> => (await pool.query('SELECT FROM dns_rrset')).rowCount === 1;
+const isMirrored = async (): Promise<boolean> => (await database.pool.query('SELECT FROM dns_rrset')).rowCount === 1;
 
 describe('the deletion of a set left behind by an ended demo', () => {
   it.each<[string, WriteOutcome, Deletion, string, boolean]>([
@@ -127,14 +103,14 @@ describe('the deletion of a set left behind by an ended demo', () => {
   });
 
   it('makes no call when the set is already gone', async () => {
-    await pool.query('DELETE FROM dns_rrset');
+    await database.pool.query('DELETE FROM dns_rrset');
 
     expect(await deleting(acceptedWith('running'))).toEqual({ kind: 'deleted' });
     expect([sent, await stateOfEntry()]).toEqual([[], 'unsent']);
   });
 
   it('goes on while the team of the demo is suspended', async () => {
-    await pool.query(
+    await database.pool.query(
       `WITH suspended AS (INSERT INTO team (slug, suspended_at) VALUES ('acme', now()) RETURNING id)
        UPDATE demo SET team_id = suspended.id, course_code_id = NULL FROM suspended WHERE demo.id = $1`,
       [demoId],
