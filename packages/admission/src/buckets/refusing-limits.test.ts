@@ -64,20 +64,6 @@ describe('express-rate-limit over a bucket store', () => {
 
     expect([await request(), await request()]).toEqual(['served', 'refused']);
   });
-
-  it('serves the capacity again after the key was reset', async () => {
-    const { limiter, request } = start();
-    for (let time = 0; time < 4; time += 1) await request();
-
-    await limiter.resetKey(key);
-
-    expect([await request(), await request(), await request(), await request()]).toEqual([
-      'served',
-      'served',
-      'served',
-      'refused',
-    ]);
-  });
 });
 
 describe('a bucket store', () => {

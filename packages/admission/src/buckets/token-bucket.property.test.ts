@@ -182,32 +182,6 @@ describe('a token taken in advance', () => {
 const take = async (buckets: Buckets, rule: BucketRule, ...keys: string[]): Promise<boolean[]> =>
   (await buckets.take(keys.map((key) => ({ key, rule })))).map(({ allowed }) => allowed);
 
-describe('buckets in memory', () => {
-  it('are separate for each key', async () => {
-    const buckets = memoryBuckets(() => 0);
-    const of = { capacity: 1, periodMs: 1_000 };
-
-    const taken: boolean[] = [];
-    for (const key of ['a', 'a', 'b', 'b']) taken.push(...(await take(buckets, of, key)));
-
-    expect(taken).toEqual([true, false, true, false]);
-  });
-
-  it('refill over time', async () => {
-    let now = 0;
-    const buckets = memoryBuckets(() => now);
-    const of = { capacity: 2, periodMs: 1_000 };
-
-    expect([await take(buckets, of, 'a'), await take(buckets, of, 'a'), await take(buckets, of, 'a')].flat()).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    now = 500;
-    expect([await take(buckets, of, 'a'), await take(buckets, of, 'a')].flat()).toEqual([true, false]);
-  });
-});
-
 describe('the part of a process', () => {
   const granted = async (processes: number, capacity: number): Promise<number> => {
     const buckets = memoryBuckets(() => 0, { count: processes });

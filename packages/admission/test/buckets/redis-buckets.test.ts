@@ -161,20 +161,6 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     );
   });
 
-  it('take nothing for a refusal, and report when to retry', async () => {
-    const replica = await startReplica();
-    const rule = { capacity: 2, periodMs: 3_600_000 };
-    await takeInTurn(replica, 2, rule);
-    const before = await tokensLeft();
-
-    const refusals = await takeInTurn(replica, 5, rule);
-
-    expect(allowed(refusals)).toBe(0);
-    expect(await tokensLeft()).toBeGreaterThanOrEqual(before);
-    expect(refusals[0]?.retryInMs).toBeGreaterThan(1_790_000);
-    expect(refusals[0]?.retryInMs).toBeLessThan(1_801_000);
-  });
-
   it('accept returned tokens at any replica, and never more than fit', async () => {
     const [one, other] = [await startReplica(), await startReplica()];
     await takeInTurn(one, 10);

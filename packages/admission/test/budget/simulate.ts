@@ -3,6 +3,8 @@ import type { BudgetStore } from '../../src/budget/budget-store.js';
 import { type Lack, openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
 import type { Clock } from '../../src/request-scope.js';
 
+export const HOUR_MS = 3_600_000;
+
 /** One request for a call: its time in milliseconds, its team, and its replica. */
 export interface Arrival {
   readonly at: number;
@@ -25,8 +27,6 @@ export interface World {
   readonly untilMs: number;
   /** Replicas that crash, with the time. */
   readonly deaths?: readonly { readonly at: number; readonly replica: number }[];
-  /** Calls of another client in the same project. */
-  readonly foreign?: readonly number[];
   /** When the shared account is lost. */
   readonly losses?: readonly number[];
   /** The outcome of a request may cause another one. */
@@ -52,8 +52,6 @@ export interface Outcome {
   readonly refused: readonly Refused[];
   /** Number of 429 answers. */
   readonly upstream429: number;
-  readonly reports: number;
-  readonly state: BudgetState;
 }
 
 /** Latency of one way to the store, and of a call to the upstream and back. */
@@ -73,7 +71,6 @@ export async function simulate(world: World): Promise<Outcome> {
   const served: Ended[] = [];
   const refused: Refused[] = [];
   let upstream429 = 0;
-  let reports = 0;
   let state: BudgetState | null = null;
   const dead = new Set<number>();
 
@@ -82,7 +79,6 @@ export async function simulate(world: World): Promise<Outcome> {
     update: (_project, change) =>
       new Promise((resolve) => {
         events.add(events.now() + STORE_MS, (at) => {
-          reports += 1;
           const changed = change(state, at);
           state = changed.state;
           world.onState?.(state);
@@ -148,14 +144,13 @@ export async function simulate(world: World): Promise<Outcome> {
 
   for (const arrival of world.arrivals) arrive(arrival);
   for (const { at, replica } of world.deaths ?? []) events.add(at, () => void dead.add(replica));
-  for (const at of world.foreign ?? []) events.add(at, (now) => void upstream.take(now));
   for (const at of world.losses ?? []) {
     events.add(at, () => {
       state = null;
     });
   }
   await events.runUntil(world.untilMs);
-  return { served, refused, upstream429, reports, state: state as unknown as BudgetState };
+  return { served, refused, upstream429 };
 }
 
 function fail(error: Error): never {
@@ -168,7 +163,7 @@ function documentedUpstream({ limitPerHour, remaining = limitPerHour }: World) {
   let asOf = 0;
   return {
     take(now: number): { allowed: boolean; remaining: number } {
-      level = Math.min(limitPerHour, level + ((now - asOf) * limitPerHour) / 3_600_000);
+      level = Math.min(limitPerHour, level + ((now - asOf) * limitPerHour) / HOUR_MS);
       asOf = now;
       const allowed = level >= 1;
       if (allowed) level -= 1;
@@ -177,50 +172,26 @@ function documentedUpstream({ limitPerHour, remaining = limitPerHour }: World) {
   };
 }
 
-/** A heap of future events, earliest first, and in order of insertion at the same time. */
+/** Future events, the soonest last, and in order of insertion at the same time. */
 function eventQueue() {
-  const heap: { at: number; order: number; run: (now: number) => unknown }[] = [];
-  let order = 0;
+  const events: { at: number; run: (now: number) => unknown }[] = [];
   let now = 0;
-  const isSooner = (one: number, other: number): boolean => {
-    const [a, b] = [heap[one], heap[other]] as [(typeof heap)[0], (typeof heap)[0]];
-    return a.at === b.at ? a.order < b.order : a.at < b.at;
-  };
-  const swap = (one: number, other: number): void => {
-    [heap[one], heap[other]] = [heap[other] as (typeof heap)[0], heap[one] as (typeof heap)[0]];
-  };
-  const takeSoonest = () => {
-    const soonest = heap[0] as (typeof heap)[0];
-    const last = heap.pop() as (typeof heap)[0];
-    if (heap.length === 0) return soonest;
-    heap[0] = last;
-    for (let at = 0; ; ) {
-      const [left, right] = [2 * at + 1, 2 * at + 2];
-      let least = at;
-      if (left < heap.length && isSooner(left, least)) least = left;
-      if (right < heap.length && isSooner(right, least)) least = right;
-      if (least === at) return soonest;
-      swap(at, least);
-      at = least;
-    }
-  };
   return {
     now: () => now,
     add(at: number, run: (now: number) => unknown): void {
-      heap.push({ at, order: order++, run });
-      for (let child = heap.length - 1; child > 0; ) {
-        const parent = (child - 1) >> 1;
-        if (!isSooner(child, parent)) return;
-        swap(child, parent);
-        child = parent;
+      let [low, high] = [0, events.length];
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((events[middle]?.at ?? 0) > at) low = middle + 1;
+        else high = middle;
       }
+      events.splice(low, 0, { at, run });
     },
     /** What an event causes by promises has happened before the next one. */
     async runUntil(until: number): Promise<void> {
-      while (heap.length > 0 && (heap[0] as (typeof heap)[0]).at <= until) {
-        const { at, run } = takeSoonest();
-        now = at;
-        run(at);
+      for (let next = events.pop(); next !== undefined && next.at <= until; next = events.pop()) {
+        now = next.at;
+        next.run(now);
         await new Promise(setImmediate);
       }
     },
