@@ -1,10 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import {
   createEmptyDatabase,
   createTestDatabase,
   databaseDoor,
   type FlakyProxy,
-  freePort,
   patientPool,
   startFlakyProxy,
   startPostgres,
@@ -74,34 +72,12 @@ describe('the pool', () => {
       expect(await backendOf(pool)).toBe(before);
     });
 
-    it('rolls back when a statement fails', async () => {
-      const pool = opened({ connectionsMax: 1 });
-
-      const work = inTransaction(pool, async (tx) => {
-        await tx.query('INSERT INTO thing VALUES (3)');
-        await tx.query('INSERT INTO thing VALUES (3)');
-      });
-
-      await expect(work).rejects.toMatchObject({ code: '23505' });
-      expect(await countOf(pool, 3)).toBe(0);
-    });
-
     it('fails when a statement failed that nobody waited for', async () => {
       const work = inTransaction(opened(), async (tx) => {
         tx.query('SELECT 1 / 0').catch(() => undefined);
       });
 
       await expect(work).rejects.toThrow('rolled back');
-    });
-
-    it('discards a connection that was killed during a statement', async () => {
-      const pool = opened({ connectionsMax: 1 });
-      const before = await backendOf(pool);
-
-      const work = inTransaction(pool, (tx) => tx.query('SELECT pg_terminate_backend(pg_backend_pid()), pg_sleep(5)'));
-
-      expect(isDatabaseAway(await endOf(work))).toBe(true);
-      expect(await backendOf(pool)).not.toBe(before);
     });
 
     it('survives a connection that is killed between two statements', async () => {
@@ -125,28 +101,7 @@ describe('the pool', () => {
     });
   });
 
-  describe('a borrowed connection', () => {
-    it('breaks without ending the process, and fails the next statement', async () => {
-      const pool = opened({ applicationName: 'borrowed' });
-      const client = await pool.connect();
-      const ended = new Promise((resolve) => client.once('end', resolve));
-
-      await killConnections(database.url, 'borrowed');
-      await ended;
-
-      await expect(client.query('SELECT 1')).rejects.toThrow();
-      client.release(true);
-      expect((await pool.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
-    });
-  });
-
   describe('isDatabaseAway', () => {
-    it('is true when nothing listens at the address', async () => {
-      const url = `postgresql://nobody@127.0.0.1:${await freePort()}/nowhere`;
-
-      expect(isDatabaseAway(await failureOf(opened({ databaseUrl: url })))).toBe(true);
-    });
-
     it('is true for a server that was stopped during a statement, and afterwards', async () => {
       const server = await startPostgres();
       const pool = opened({ databaseUrl: server.url });
@@ -397,7 +352,7 @@ describe('Prisma', () => {
           await prisma.$transaction((tx) => tx.$queryRaw`SELECT 1`).catch((error) => failures.push(error));
       };
       const workers = [1, 2, 3, 4].map(work);
-      for (let cuts = 0; cuts < 60; cuts += 1) await killConnections(server.url, APPLICATION);
+      for (let cuts = 0; cuts < 20; cuts += 1) await killConnections(server.url, APPLICATION);
       isOver = true;
       await Promise.all(workers);
 
@@ -463,10 +418,6 @@ describe('time zones', () => {
       await Promise.all(prismas.map(([, prisma]) => prisma.$disconnect()));
       await Promise.all([pool.end(), other.end()]);
       await database.drop();
-    });
-
-    it('is the case here for connections of other programs', async () => {
-      expect((await other.query('SHOW timezone')).rows).toEqual([{ TimeZone: KOLKATA }]);
     });
 
     it('are the same for Prisma, pg and other programs, whoever writes them', async () => {
@@ -627,11 +578,9 @@ describe('notifications', () => {
     });
 
     it('keeps trying while the server is unavailable', async () => {
-      const server = await startPostgres();
-      const { listener, errors } = start(server.url);
-      await waitFor('the listener to connect', listener.isConnected);
+      const { listener, errors, proxy } = await startBehindProxy();
 
-      await server.stop();
+      proxy.cut();
 
       await waitFor('a second try to fail', () => errors.length >= 2);
       expect(listener.isConnected()).toBe(false);
@@ -650,16 +599,6 @@ describe('notifications', () => {
         expect([before, listener.isConnected()]).toEqual([true, false]);
       });
 
-      it('stops counting as connected, and closes', async () => {
-        const { listener, errors, proxy } = await startBehindProxy();
-
-        proxy.hang();
-        await waitFor('the silence to be noticed', () => !listener.isConnected());
-
-        expect(errors).toEqual([]); // it may still come back
-        await listener.close();
-      });
-
       it('reconnects and receives again', async () => {
         const { listener, heard, gaps, proxy } = await startBehindProxy();
         proxy.hang();
@@ -676,17 +615,9 @@ describe('notifications', () => {
       });
     });
 
-    it.each([0, 1, 2, 5, 10, 20])('closes %i ms after it began to connect', async (ms) => {
-      const { listener, errors } = start();
-      await pause(ms);
-
-      await listener.close();
-
-      expect(listener.isConnected()).toBe(false);
-      expect(errors).toEqual([]);
-    });
-
-    it('closes while connected and while unable to connect', async () => {
+    it('closes while it connects, while connected and while unable to connect', async () => {
+      const connecting = start();
+      await connecting.listener.close();
       const connected = start();
       await waitFor('the listener to connect', connected.listener.isConnected);
       const lost = start('postgresql://nobody@127.0.0.1:1/nowhere');
@@ -695,8 +626,10 @@ describe('notifications', () => {
       await connected.listener.close();
       await lost.listener.close();
 
-      expect(connected.listener.isConnected()).toBe(false);
-      expect(connected.errors).toEqual([]);
+      for (const { listener, errors } of [connecting, connected]) {
+        expect(listener.isConnected()).toBe(false);
+        expect(errors).toEqual([]);
+      }
     });
   });
 
