@@ -60,31 +60,9 @@ describe('Terraform', () => {
     expect(codeOf(await call('GET', path))).toEqual([404, 'not_found']);
     expect(codeOf(await call('DELETE', path))).toEqual([404, 'not_found']);
   });
-
-  it('adds and removes hcloud_zone_record next to other records', async () => {
-    const path = rrsets(ZONE, '/shared.acme/TXT');
-    await wait(await call('POST', `${path}/actions/add_records`, { records: [{ value: '"other"' }] }));
-    await wait(await call('POST', `${path}/actions/add_records`, { records: [{ value: '"mine"', comment: 'tf' }] }));
-
-    const { json } = await call('GET', path);
-    expect(json.rrset.records).toContainEqual({ value: '"mine"', comment: 'tf' });
-
-    await wait(await call('POST', `${path}/actions/remove_records`, { records: [{ value: '"mine"' }] }));
-    expect((await call('GET', path)).json.rrset.records).toEqual([{ value: '"other"', comment: '' }]);
-  });
 });
 
 describe('ACME clients', () => {
-  it('lego presents and cleans up a challenge', async () => {
-    const path = rrsets(ZONE, '/_acme-challenge.lego.acme/TXT/actions');
-    const body = { ttl: 120, records: [{ value: challenge }] };
-
-    await wait(await call('POST', `${path}/add_records`, body));
-    await wait(await call('POST', `${path}/remove_records`, { records: [{ value: challenge }] }));
-
-    expect((await call('GET', rrsets(ZONE, '/_acme-challenge.lego.acme/TXT'))).status).toBe(404);
-  });
-
   it('the cert-manager webhook treats a repeated challenge and a missing set as success', async () => {
     const path = rrsets(ZONE, '/_acme-challenge.cm.acme/TXT/actions');
     const body = { records: [{ value: challenge }], ttl: 300 };
@@ -134,40 +112,6 @@ describe('ACME clients', () => {
 });
 
 describe('libraries and tools', () => {
-  it('hcloud-python uses an endpoint with a trailing slash, and polls finished actions too', async () => {
-    const get = (path: string) => sendRaw(gateway.url, { path, token: gateway.acme.token });
-    const zone = (await get(`/v1//zones/${ZONE}`)).json.zone;
-    const list = await get(`/v1//zones/${zone.id}/rrsets?page=1&per_page=50`);
-    expect(Object.keys(list.json.meta.pagination)).toHaveLength(6);
-    const created = await call('POST', rrsets(zone.id), {
-      name: 'py.acme',
-      type: 'TXT',
-      records: [{ value: '"x"' }],
-    });
-
-    await wait(created);
-
-    expect((await get(`/v1//actions/${created.json.action.id}`)).json.action.status).toBe('success');
-  });
-
-  it('the hcloud CLI lists, creates and labels by zone id, and removes by zone name', async () => {
-    const zones = await call('GET', '/zones?page=1&per_page=50&sort=id%3Aasc');
-    const { id } = zones.json.zones[0];
-    await wait(await call('POST', rrsets(id), { name: 'cli.acme', type: 'A', records: [{ value: '192.0.2.1' }] }));
-    const listed = await call('GET', rrsets(id, '?page=1&per_page=50&sort=id%3Aasc&type=A&type=TXT'));
-    expect(listed.json.rrsets.map((rrset: { id: string }) => rrset.id)).toContain('cli.acme/A');
-    const labelled = await call('PUT', rrsets(id, '/cli.acme/A'), { labels: { a: 'b' } });
-    expect(labelled.json.rrset.labels).toEqual({ a: 'b' });
-
-    const read = await call('GET', rrsets(ZONE, '/cli.acme/A'));
-    const { zone } = read.json.rrset;
-    await wait(
-      await call('POST', rrsets(zone, '/cli.acme/A/actions/remove_records'), { records: [{ value: '192.0.2.1' }] }),
-    );
-
-    expect((await call('GET', rrsets(ZONE, '/cli.acme/A'))).status).toBe(404);
-  });
-
   it('ExternalDNS requests 100 per page, and writes without waiting', async () => {
     const zones = await call('GET', '/zones?per_page=100');
     const { page, last_page } = zones.json.meta.pagination;
@@ -201,45 +145,5 @@ describe('libraries and tools', () => {
     expect((await call('GET', `${path}/an.acme/A`)).json.rrset.records).toEqual([{ value: '192.0.2.2', comment: '' }]);
     const missing = await call('DELETE', `${path}/none.an.acme/A`);
     expect([...codeOf(missing), 'details' in missing.json.error]).toEqual([404, 'not_found', true]);
-  });
-
-  it('lexicon and ddns-updater poll below /zones', async () => {
-    const path = rrsets(gateway.zoneId);
-    const added = await call('POST', `${path}/lex.acme/TXT/actions/add_records`, {
-      ttl: null,
-      records: [{ value: '"x"' }],
-    });
-    await wait(added, '/zones/actions');
-    expect((await call('GET', `${path}?type=TXT&name=lex.acme`)).json.meta.pagination.last_page).toBe(1);
-    const set = await call('POST', `${path}/lex.acme/TXT/actions/set_records`, { records: [{ value: '"y"' }] });
-    expect(set.status).toBe(201);
-    await wait(set, '/zones/actions');
-  });
-
-  it('ddclient and ddns-updater create missing sets, and stalwart adds to them', async () => {
-    const path = rrsets(ZONE, '/home.acme/A');
-    expect(codeOf(await call('GET', path))).toEqual([404, 'not_found']);
-    expect(
-      (await call('POST', rrsets(ZONE), { name: 'home.acme', type: 'A', ttl: 60, records: [{ value: '192.0.2.1' }] }))
-        .status,
-    ).toBe(201);
-    expect((await call('POST', `${path}/actions/set_records`, { records: [{ value: '192.0.2.2' }] })).status).toBe(201);
-
-    const other = rrsets(ZONE, '/mail.acme/TXT/actions');
-    const records = [{ value: '"v=spf1 -all"' }];
-    expect(codeOf(await call('POST', `${other}/set_records`, { records }))).toEqual([404, 'not_found']);
-    expect((await call('POST', `${other}/add_records`, { records })).status).toBe(201);
-    expect((await call('POST', `${other}/change_ttl`, { ttl: 300 })).status).toBe(201);
-  });
-
-  it('octoDNS and dnscontrol read all pages and see no foreign set', async () => {
-    const names: string[] = [];
-    for (let page: number | null = 1; page !== null; ) {
-      const { json } = await call('GET', rrsets(gateway.zoneId, `?page=${page}&per_page=2`));
-      names.push(...json.rrsets.map((rrset: { name: string }) => rrset.name));
-      page = json.meta.pagination.next_page as number | null;
-    }
-    expect(names.every((name) => /(^|\.)acme$/.test(name))).toBe(true);
-    expect(codeOf(await call('POST', '/zones', { name: ZONE, mode: 'primary' }))).toEqual([405, 'method_not_allowed']);
   });
 });

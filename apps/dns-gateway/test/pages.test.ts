@@ -64,48 +64,8 @@ describe('public pages', () => {
       expect(answer.headers['cache-control']).toBe('no-store');
     });
 
-    it.each(['/openapi.json', '/docs/', '/healthz', '/readyz'])('HEAD %s has no body', async (path) => {
-      const answer = await send(path, 'HEAD');
-
-      expect([answer.status, answer.text]).toEqual([200, '']);
-    });
-
-    it.each([
-      '/',
-      '/v2/zones',
-      '/V1/zones',
-      '/v1x/zones',
-      '/zones',
-      '/metrics',
-      '/openapi',
-      '/openapi.yaml',
-      '/docs/none',
-      '/docs/..%2f..%2fpackage.json',
-      '/docs/../package.json',
-      '/docs/%2e%2e/%2e%2e/package.json',
-      '/docs/%00',
-      '/.env',
-      '/favicon.ico',
-      '/healthz/x',
-      '/%',
-    ])('%s is not found', async (path) => {
+    it.each(['/', '/docs/../package.json', '/docs/%00', '/.env'])('%s is not found', async (path) => {
       expectError(await send(path), 404, 'not_found');
-    });
-
-    it.each(['POST', 'PUT', 'DELETE'])('%s is no method of a page', async (method) => {
-      for (const path of ['/openapi.json', '/docs', '/docs/', '/docs/swagger-ui.css', '/healthz', '/readyz']) {
-        const answer = await send(path, method);
-
-        expectError(answer, 405, 'method_not_allowed');
-        expect(answer.headers.allow).toBe('GET, HEAD');
-      }
-      expectError(await send('/docs/none', method), 404, 'not_found');
-    });
-
-    it.each(['/openapi.json', '/healthz', '/readyz'])('OPTIONS %s names its methods', async (path) => {
-      const answer = await send(path, 'OPTIONS');
-
-      expect([answer.status, answer.headers.allow]).toEqual([200, 'GET, HEAD']);
     });
 
     it('no answer shows what the gateway is built with, or allows another site to read it', async () => {
@@ -287,7 +247,7 @@ describe('the examples of the document', () => {
 });
 
 describe('the documented limits', () => {
-  /* The rows of the documented limits table, except request rates, which test/limits/ covers. */
+  /* The rows of the documented limits table, except request rates. */
 
   let gateway: TestGateway;
   let teams = 0;
@@ -349,15 +309,6 @@ describe('the documented limits', () => {
       await refusedPastTeam(() => write(team, 'set_records', { records: addresses(21) }, 'more'));
     });
 
-    it('has room again after a deletion', async () => {
-      const team = await aTeamHolding(200);
-      const path = `/zones/${ZONE}/rrsets/s1.${team.slug}/A`;
-      expect((await gateway.call('DELETE', path, { token: team.token })).status).toBe(201);
-
-      expect((await write(team, 'create', { records: addresses(50) }, 'more')).status).toBe(201);
-      await refusedPastTeam(() => write(team, 'create', { records: addresses(1) }, 'again'));
-    });
-
     it('counts records created outside the gateway, and none of other teams', async () => {
       const team = await aTeamHolding(100);
       gateway.cloud.admin.putRrset(ZONE, `by-hand.${team.slug}`, 'MX', { records: addresses(99) });
@@ -366,13 +317,6 @@ describe('the documented limits', () => {
       expect((await write(team, 'create', { records: addresses(1) }, 'more')).status).toBe(201);
       await refusedPastTeam(() => write(team, 'create', { records: addresses(1) }, 'again'));
       expect((await write(gateway.acme, 'create', { records: addresses(1) })).status).toBe(201);
-    });
-
-    it('is exceeded by a single large write too', async () => {
-      const team = await aTeamHolding(180);
-
-      await refusedPastTeam(() => write(team, 'create', { records: addresses(21) }, 'more'));
-      expect((await write(team, 'create', { records: addresses(20) }, 'more')).status).toBe(201);
     });
   });
 

@@ -1,4 +1,3 @@
-import { checkDnsAnswer } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Answer, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
@@ -32,77 +31,6 @@ describe('the progress of actions', () => {
     gateway.call('GET', `/actions/${id}`, { token });
   const statusOf = async (id: number): Promise<string> => (await get(id)).json.action.status;
 
-  describe('an action', () => {
-    it('runs until the upstream reports its success', async () => {
-      const id = await startAction();
-
-      const running = await get(id);
-      checkDnsAnswer.action(running.json);
-      expect(running.json.action).toMatchObject({ id, status: 'running', command: 'create_rrset', error: null });
-      endActions();
-      await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
-
-      const ended = await get(id);
-      checkDnsAnswer.action(ended.json);
-      expect(ended.json.action).toMatchObject({ id, status: 'success', progress: 100 });
-    });
-
-    it('ends with the upstream’s error', async () => {
-      const actionError = { code: 'action_failed', message: 'no luck' };
-      gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
-      const id = await startAction();
-
-      endActions();
-      await waitFor('the action to end', async () => (await statusOf(id)) === 'error');
-
-      expect((await get(id)).json.action.error).toEqual(actionError);
-    });
-
-    it('costs no upstream call once it has ended', async () => {
-      const id = await startAction();
-      endActions();
-      await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
-      const before = gateway.upstreamCalls();
-
-      for (let time = 0; time < 5; time += 1) expect(await statusOf(id)).toBe('success');
-
-      expect(gateway.upstreamCalls()).toBe(before);
-    });
-
-    it('of another team looks absent, without an upstream call', async () => {
-      const id = await startAction();
-      const before = gateway.upstreamCalls();
-
-      const foreign = await get(id, gateway.globex.token);
-      const absent = await get(4_711, gateway.globex.token);
-      const listed = await gateway.call('GET', `/actions?id=${id}&id=4711`, { token: gateway.globex.token });
-
-      checkDnsAnswer.error(foreign.json);
-      expect([foreign.status, foreign.text]).toEqual([404, absent.text]);
-      expect(listed.json).toEqual({ actions: [] });
-      expect(gateway.upstreamCalls()).toBe(before);
-    });
-  });
-
-  describe('many waiting clients', () => {
-    it('cause at most one upstream call per interval together', async () => {
-      const ids = await Promise.all(Array.from({ length: 20 }, () => startAction()));
-      const before = actionCalls();
-      const startedAt = performance.now();
-
-      const clients = Promise.all(
-        ids.map((id) => waitFor(`action ${id} to succeed`, async () => (await statusOf(id)) === 'success')),
-      );
-      await waitFor('some calls to be made', () => actionCalls() - before >= 5);
-      const calls = actionCalls() - before;
-      const intervals = (performance.now() - startedAt) / POLL_MS;
-      endActions();
-      await clients;
-
-      expect(calls).toBeLessThanOrEqual(Math.ceil(intervals) + 1);
-    });
-  });
-
   describe('waiting clients of several replicas', () => {
     it('cause at most one upstream call per interval together, and all see the end', async () => {
       const beside = { beside: gateway, config: { actionPollMs: POLL_MS } };
@@ -135,33 +63,6 @@ describe('the progress of actions', () => {
       endActions();
 
       await waitFor('the action to succeed', async () => (await statusOf(id)) === 'success');
-    });
-  });
-
-  describe('an action that never ends', () => {
-    it('is reported as failed after the time limit, and its set is read again', async () => {
-      const bounded = await startGateway({ beside: gateway, config: { actionPollMs: POLL_MS } });
-      const id = await startAction(bounded);
-      const status = async () => (await bounded.call('GET', `/actions/${id}`)).json.action.status;
-      expect(await status()).toBe('running');
-      await gateway.pool.query(`UPDATE dns_action SET started_at = now() - interval '2 minutes' WHERE id = $1`, [id]);
-
-      await waitFor('the action to fail', async () => (await status()) === 'error');
-
-      const { json } = await bounded.call('GET', `/actions/${id}`);
-      checkDnsAnswer.action(json);
-      expect(json.action).toMatchObject({ id, command: 'create_rrset', error: { code: 'timeout' } });
-      expect(json.action.finished).not.toBeNull();
-      const before = gateway.upstreamCalls();
-      expect(await status()).toBe('error');
-      expect(gateway.upstreamCalls()).toBe(before);
-      const { rowCount } = await gateway.pool.query(
-        `SELECT FROM dns_audit_entry JOIN dns_action ON audit_entry_id = dns_audit_entry.id
-         WHERE dns_action.id = $1 AND recheck_at IS NOT NULL`,
-        [id],
-      );
-      expect(rowCount).toBe(1);
-      await bounded.close();
     });
   });
 
