@@ -1,11 +1,7 @@
-import { checkDnsAnswer, ownerLabelOf } from '@corral/contracts';
-import { mirrorStore, type RrsetScope } from '@corral/dns-data';
+import { checkDnsAnswer } from '@corral/contracts';
 import { type FlakyProxy, startFlakyProxy } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
-import { parseRrsetQuery } from '../src/http/request.js';
 import { expectRefusal } from './support/expect-refusal.js';
-import { type MirroredRrset, selectRrsets } from './support/select-rrsets.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 describe('record sets', () => {
@@ -87,27 +83,15 @@ describe('record sets', () => {
     it.each([
       ['?', ofAcme],
       ['?name=api.acme', ['api.acme/A', 'api.acme/AAAA']],
-      ['?name=globex', []],
-      ['?name=API.acme', []],
-      ['?name=@', []],
-      ['?name=%00', []],
-      ['?name=*.apps.acme', ['*.apps.acme/CNAME']],
       ['?name=%2A.apps.acme', ['*.apps.acme/CNAME']],
       ['?type=A', ['a.prod.acme/A', 'api.acme/A']],
-      ['?type=A&type=TXT', ['a.prod.acme/A', 'acme/TXT', 'api.acme/A']],
-      ['?type=A,TXT', []],
-      ['?name=api.acme&type=AAAA', ['api.acme/AAAA']],
       ['?label_selector=env', ['acme/TXT', 'api.acme/A', 'api.acme/AAAA']],
-      ['?label_selector=env%20in%20(test)', ['api.acme/AAAA']],
       ['?label_selector=env%3D%3Dprod,!stage', ['acme/TXT', 'api.acme/A']],
       ['?sort=id%3Aasc&page=1&per_page=50', ofAcme],
-      ['?sort=id%3Adesc', ofAcme.toReversed()],
       ['?sort=name:desc&sort=id:desc&name=api.acme', ['api.acme/AAAA', 'api.acme/A']],
       ['?per_page=4', ofAcme.slice(0, 4)],
-      ['?per_page=4&page=2', ofAcme.slice(4)],
       ['?per_page=4&page=3', []],
       ['?page=9007199254740991', []],
-      ['?owner_label=globex&team=globex', ofAcme],
     ])('%s lists %j', async (query, ids) => {
       const answer = await list(query);
 
@@ -116,37 +100,18 @@ describe('record sets', () => {
       expect(idsOf(answer)).toEqual(ids);
     });
 
-    it.each(['', '&type=A&type=AAAA&type=TXT&type=CNAME&type=MX', '&sort=name'])(
-      'next_page leads through all pages and shows each set once%s',
-      async (filters) => {
-        const walked: string[] = [];
-        for (let page: number | null = 1; page !== null; ) {
-          const answer = await list(`?per_page=2&page=${page}${filters}`);
-          walked.push(...idsOf(answer as never));
-          page = answer.json.meta.pagination.next_page as number | null;
-        }
+    it('next_page leads through all pages and shows each set once', async () => {
+      const walked: string[] = [];
+      for (let page: number | null = 1; page !== null; ) {
+        const answer = await list(`?per_page=2&page=${page}`);
+        walked.push(...idsOf(answer as never));
+        page = answer.json.meta.pagination.next_page as number | null;
+      }
 
-        expect(walked).toEqual(ofAcme);
-      },
-    );
-
-    it('treats per_page=100 as 50 and says so', async () => {
-      expect((await list('?per_page=100')).json.meta.pagination).toMatchObject({ per_page: 50, last_page: 1 });
+      expect(walked).toEqual(ofAcme);
     });
 
-    it.each([
-      'page=0',
-      'page=x',
-      'page=1&page=2',
-      'per_page=0',
-      'per_page=x',
-      'per_page=1.5',
-      'per_page=',
-      'sort=ttl',
-      'sort=id%3Aup',
-      'label_selector=%2C',
-      'label_selector=a%20b',
-    ])('refuses %s', async (query) => {
+    it.each(['page=0', 'page=x', 'per_page=x'])('refuses %s', async (query) => {
       await expectRefusal(gateway, () => list(`?${query}`), 400, 'invalid_input');
     });
   });
@@ -171,29 +136,16 @@ describe('record sets', () => {
       expect([answer.json.rrset.id, gateway.upstreamCalls()]).toEqual([id, before]);
     });
 
-    it.each([
-      'none.acme/A',
-      'api.acme/TXT',
-      'api.acme/a',
-      'globex/A',
-      'xacme/A',
-      'www/A',
-      '@/SOA',
-      '%40/NS',
-      'API.acme/A',
-      'api.acme./A',
-      `api.acme.${ZONE}/A`,
-      '%2561pi.acme/A',
-      '..%2Fapi.acme/A',
-      'api.acme%00/A',
-      'api.acme%2FA/A',
-    ])('%s is not found, and the answer does not show why', async (path) => {
-      const absent = await read('none.acme/A');
+    it.each(['none.acme/A', 'api.acme/TXT', 'api.acme/a', 'xacme/A', '@/SOA', '%2561pi.acme/A', 'api.acme%2FA/A'])(
+      '%s is not found, and the answer does not show why',
+      async (path) => {
+        const absent = await read('none.acme/A');
 
-      const answer = await expectRefusal(gateway, () => read(path), 404, 'not_found');
+        const answer = await expectRefusal(gateway, () => read(path), 404, 'not_found');
 
-      expect(answer.text).toBe(absent.text);
-    });
+        expect(answer.text).toBe(absent.text);
+      },
+    );
   });
 });
 
@@ -228,19 +180,10 @@ describe('zones', () => {
 
     it.each([
       [`name=${ZONE}`, 1],
-      ['name=EXAMPLE.TEST', 0],
-      [`name=${ZONE}.`, 0],
-      ['name=test', 0],
-      ['name=www.example.test', 0],
-      ['name=', 0],
       ['mode=primary', 1],
       ['mode=secondary', 0],
       ['label_selector=env', 0],
       ['label_selector=!env', 1],
-      ['label_selector=', 1],
-      ['sort=id%3Aasc&page=1&per_page=50', 1],
-      ['sort=name%3Adesc&sort=created', 1],
-      ['unknown=1', 1],
     ])('with %s lists %i zones', async (query, count) => {
       const { status, json } = await get(`/zones?${query}`);
 
@@ -249,28 +192,11 @@ describe('zones', () => {
       expect([json.zones.length, json.meta.pagination.total_entries]).toEqual([count, count]);
     });
 
-    it('ends after its only page', async () => {
-      const { json } = await get('/zones?page=2');
+    it.each(['page=0', 'sort=ttl', 'label_selector=a%20b'])('refuses %s and names the parameter', async (query) => {
+      const answer = await expectRefusal(gateway, () => get(`/zones?${query}`), 400, 'invalid_input');
 
-      checkDnsAnswer.zoneList(json);
-      expect(json.zones).toEqual([]);
-      expect(json.meta.pagination).toMatchObject({ page: 2, previous_page: 1, next_page: null, last_page: 1 });
+      expect(answer.json.error.details.fields[0].name).toBe(query.split('=')[0]);
     });
-
-    it('treats per_page=100, which some clients send, as 50 and says so', async () => {
-      const { status, json } = await get('/zones?per_page=100');
-
-      expect([status, json.meta.pagination.per_page]).toEqual([200, 50]);
-    });
-
-    it.each(['page=0', 'page=x', 'per_page=0', 'per_page=x', 'per_page=-1', 'sort=ttl', 'label_selector=a%20b'])(
-      'refuses %s and names the parameter',
-      async (query) => {
-        const answer = await expectRefusal(gateway, () => get(`/zones?${query}`), 400, 'invalid_input');
-
-        expect(answer.json.error.details.fields[0].name).toBe(query.split('=')[0]);
-      },
-    );
   });
 
   describe('GET /zones/{zone}', () => {
@@ -291,19 +217,7 @@ describe('zones', () => {
       );
     });
 
-    it.each([
-      'other.test',
-      'www.example.test',
-      'test',
-      'EXAMPLE.TEST',
-      'example.test.',
-      '1',
-      '0',
-      '07001',
-      '-1',
-      '%00',
-      '@',
-    ])('%s does not exist', async (zone) => {
+    it.each(['other.test', '07001', '%00', '@'])('%s does not exist', async (zone) => {
       await expectRefusal(gateway, () => get(`/zones/${zone}`), 404, 'not_found');
     });
 
@@ -336,172 +250,6 @@ describe('zones', () => {
       expect(await counts(team.token)).toEqual([5, 5]);
       expect(await counts(token)).toEqual([2, 2]);
     });
-  });
-});
-
-describe('any pages', () => {
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
-
-  interface Given {
-    readonly name: string;
-    readonly type: string;
-    readonly labels?: Readonly<Record<string, string>>;
-    /** First seen time in milliseconds. */
-    readonly seen?: number;
-  }
-
-  /** Replaces everything in the mirror. */
-  async function mirror(all: readonly Given[]): Promise<MirroredRrset[]> {
-    const rows = all.map(({ name, type, labels = {}, seen = 0 }) => ({
-      name,
-      type,
-      firstSeenAt: new Date(seen),
-      body: JSON.stringify({ id: `${name}/${type}`, labels, records: [{ value: 'x', comment: '' }] }),
-    }));
-    await gateway.pool.query('DELETE FROM dns_rrset');
-    await gateway.pool.query(
-      `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body, first_seen_at)
-       SELECT $1, name, type, owner, 1, body, seen
-       FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) AS given (name, type, owner, body, seen)`,
-      [
-        gateway.zoneId,
-        rows.map((row) => row.name),
-        rows.map((row) => row.type),
-        rows.map((row) => ownerLabelOf(row.name)),
-        rows.map((row) => row.body),
-        rows.map((row) => row.firstSeenAt),
-      ],
-    );
-    return rows;
-  }
-
-  const scopeAt = (root: string): RrsetScope => ({
-    zoneId: gateway.zoneId,
-    ownerLabel: ownerLabelOf(root),
-    withinName: root,
-  });
-
-  function pageBy(root: string, text: string) {
-    const { page, perPage, ...selection } = parseRrsetQuery(new URLSearchParams(text));
-    const lookUp = { scope: scopeAt(root), selection, limit: perPage, offset: (page - 1) * perPage };
-    return mirrorStore(gateway.pool).pageRrsets(lookUp);
-  }
-
-  describe('a page of record sets', () => {
-    const held: Given[] = [
-      { name: 'b.acme', type: 'A', seen: 1, labels: { env: 'prod' } },
-      { name: 'acme', type: 'TXT', seen: 3, labels: { env: 'test' } },
-      { name: 'a.acme', type: 'A', seen: 2 },
-      { name: 'a.acme', type: 'AAAA', seen: 2, labels: { env: 'prod' } },
-    ];
-
-    it.each([
-      ['', ['a.acme/A', 'a.acme/AAAA', 'acme/TXT', 'b.acme/A']],
-      ['sort=id:desc', ['b.acme/A', 'acme/TXT', 'a.acme/AAAA', 'a.acme/A']],
-      ['sort=name:desc', ['b.acme/A', 'acme/TXT', 'a.acme/A', 'a.acme/AAAA']],
-      ['sort=created', ['b.acme/A', 'a.acme/A', 'a.acme/AAAA', 'acme/TXT']],
-      ['sort=created:desc&sort=id:desc', ['acme/TXT', 'a.acme/AAAA', 'a.acme/A', 'b.acme/A']],
-      ['sort=created&sort=created:desc&sort=created', ['b.acme/A', 'a.acme/A', 'a.acme/AAAA', 'acme/TXT']],
-      ['name=a.acme', ['a.acme/A', 'a.acme/AAAA']],
-      ['name=A.acme', []],
-      ['name=', []],
-      ['name=%00', []],
-      ['type=A', ['a.acme/A', 'b.acme/A']],
-      ['type=TXT&type=AAAA', ['a.acme/AAAA', 'acme/TXT']],
-      ['type=a', []],
-      ['type=%00', []],
-      ['label_selector=env', ['a.acme/AAAA', 'acme/TXT', 'b.acme/A']],
-      ['label_selector=!env', ['a.acme/A']],
-      ['label_selector=env!%3Dprod', ['a.acme/A', 'acme/TXT']],
-      ['label_selector=env%3Dprod&type=A&name=b.acme', ['b.acme/A']],
-      ['label_selector=', ['a.acme/A', 'a.acme/AAAA', 'acme/TXT', 'b.acme/A']],
-      ['per_page=3&page=2', ['b.acme/A']],
-      ['per_page=3&page=3', []],
-      ['page=9007199254740991', []],
-    ])('for %j contains %j', async (text, ids) => {
-      await mirror(held);
-
-      const { bodies } = await pageBy('acme', text);
-
-      expect((JSON.parse(`[${bodies}]`) as { id: string }[]).map(({ id }) => id)).toEqual(ids);
-    });
-
-    it('counts the sets of all pages, after the filters', async () => {
-      await mirror(held);
-
-      expect(await pageBy('acme', 'type=A&per_page=1&page=7')).toEqual({ total: 2, bodies: '' });
-    });
-  });
-
-  /** Labels that sort differently by bytes and by locale, and that contain each other. */
-  const label = fc.constantFrom('a', 'b', 'a-b', 'ab', '_a', 'acme', 'xacme', 'prod', '1', '*');
-  const name = fc
-    .tuple(fc.array(label, { maxLength: 3 }), fc.constantFrom('acme', 'globex', 'xacme', 'prod.acme', '@', '*'))
-    .map(([labels, end]) => [...labels, end].join('.'));
-  const set = fc.record({
-    name,
-    type: fc.constantFrom('A', 'AAAA', 'CNAME', 'MX', 'TXT'),
-    labels: fc.dictionary(fc.constantFrom('env', 'x/y', 'toString'), fc.constantFrom('', 'prod', 'test', '1')),
-    seen: fc.nat({ max: 3 }),
-  });
-  const sets = fc.uniqueArray(set, { selector: ({ name, type }) => `${name}/${type}`, maxLength: 30 });
-  const root = fc.constantFrom('acme', 'prod.acme', 'a.acme', '_a.acme', 'globex', 'hooli');
-
-  const key = fc.constantFrom('env', 'x/y', 'toString', 'absent');
-  const value = fc.constantFrom('', 'prod', 'test', '1', 'none');
-  const requirement = fc.oneof(
-    key.chain((one) => fc.constantFrom(one, `!${one}`)),
-    fc.tuple(key, fc.constantFrom('=', '==', '!='), value).map((parts) => parts.join('')),
-    fc
-      .tuple(key, fc.constantFrom('in', 'notin'), fc.array(value, { minLength: 1, maxLength: 3 }))
-      .map(([one, operator, values]) => `${one} ${operator} (${values.join(',')})`),
-  );
-  const asked = fc
-    .record({
-      page: fc.integer({ min: 1, max: 4 }).map((page) => [String(page)]),
-      per_page: fc.integer({ min: 1, max: 8 }).map((count) => [String(count)]),
-      name: fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, { weight: 1, arbitrary: name.map((one) => [one]) }),
-      type: fc.array(fc.constantFrom('A', 'AAAA', 'TXT', 'a', ''), { maxLength: 2 }),
-      label_selector: fc.array(requirement, { maxLength: 3 }).map((all) => (all.length === 0 ? [] : [all.join(',')])),
-      sort: fc.array(
-        fc
-          .tuple(fc.constantFrom('id', 'name', 'created'), fc.constantFrom('', ':asc', ':desc'))
-          .map((parts) => parts.join('')),
-        { maxLength: 4 },
-      ),
-    })
-    .map((query) => {
-      const text = new URLSearchParams();
-      for (const [parameter, values] of Object.entries<readonly string[]>(query)) {
-        for (const one of values) text.append(parameter, one);
-      }
-      return text.toString();
-    });
-
-  it('a page from SQL equals the page that the reference selects from the whole scope', async () => {
-    const store = mirrorStore(gateway.pool);
-    await fc.assert(
-      fc.asyncProperty(sets, root, asked, async (all, wantedRoot, text) => {
-        const mirrored = await mirror(all);
-        const mine = mirrored.filter((one) => one.name === wantedRoot || one.name.endsWith(`.${wantedRoot}`));
-
-        const paged = await pageBy(wantedRoot, text);
-
-        const { page, perPage, ...selection } = parseRrsetQuery(new URLSearchParams(text));
-        const selected = selectRrsets(mine, selection);
-        const bodies = selected.slice((page - 1) * perPage, page * perPage).map(({ body }) => body);
-        expect(paged).toEqual({ total: selected.length, bodies: bodies.join(',') });
-        for (const one of all) {
-          const found = await store.findRrset(scopeAt(wantedRoot), one.name, one.type);
-          expect(found !== null).toBe(mine.some(({ name, type }) => name === one.name && type === one.type));
-        }
-      }),
-      { numRuns: 150 },
-    );
   });
 });
 

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { checkDnsAnswer, type DnsRoute, dnsBodyLimits, dnsRoutes } from '@corral/contracts';
+import { checkDnsAnswer, dnsBodyLimits } from '@corral/contracts';
 import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -41,24 +41,10 @@ describe('HTTP that clients get wrong', () => {
     it.each<[string, (token: string) => string[]]>([
       ['is missing', () => []],
       ['is present twice', (token) => [`Bearer ${token}`, `Bearer ${token}`]],
-      ['is present twice, the second one invalid', (token) => [`Bearer ${token}`, 'Bearer x']],
-      ['is present twice, the first one invalid', (token) => ['Bearer x', `Bearer ${token}`]],
       ['is present twice, one with another scheme', (token) => ['Basic eDp5', `Bearer ${token}`]],
       ['is empty', () => ['']],
-      ['has no token', () => ['Bearer']],
-      ['has an empty token', () => ['Bearer ']],
-      ['has no scheme', (token) => [token]],
       ['has another scheme', (token) => [`Token ${token}`]],
-      ['is Basic', (token) => [`Basic ${Buffer.from(`x:${token}`).toString('base64')}`]],
-      ['has a token with a space', (token) => [`Bearer ${token.slice(0, 30)} ${token.slice(30)}`]],
-      ['has two tokens', (token) => [`Bearer ${token} ${token}`]],
-      ['has two tokens separated by a comma', (token) => [`Bearer ${token}, Bearer ${token}`]],
-      ['has a token that is too short', (token) => [`Bearer ${token.slice(1)}`]],
-      ['has a token that is too long', (token) => [`Bearer ${token}a`]],
-      ['has a token in quotes', (token) => [`Bearer "${token}"`]],
-      ['has a token of letters beyond ASCII', () => [`Bearer ${'\u00e9'.repeat(64)}`]],
       ['has a token of 8,000 characters', () => [`Bearer ${'a'.repeat(8_000)}`]],
-      ['has a token with SQL', () => ["Bearer ' OR 1=1 --"]],
     ])('is rejected when it %s', async (_what, values) => {
       expectError(await zonesWith(...values(gateway.acme.token)), 401, 'unauthorized');
     });
@@ -108,58 +94,10 @@ describe('HTTP that clients get wrong', () => {
       expectError(await bytes(announced), 415, 'unsupported_media_type');
     });
 
-    it('in chunks of one byte is refused', async () => {
-      const body = `${'1\r\n[\r\n'.repeat(2_000)}0\r\n\r\n`;
+    it('of a DELETE is refused, because it has no effect', async () => {
+      const request = create({ method: 'DELETE', path: `/v1/zones/${ZONE}/rrsets/api.acme/A`, body: '{"force":true}' });
 
-      const answer = await sendRaw(gateway.url, create({ headers: [['Transfer-Encoding', 'chunked']], body }));
-
-      expectError(answer, 400, 'invalid_input');
-    });
-
-    it('of a DELETE has the same size limit', async () => {
-      const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
-      const body = 'x'.repeat(dnsBodyLimits.recordSets.bytes + 1);
-
-      expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 413, 'payload_too_large');
-    });
-
-    it.each(['{"force":true}', '{broken', '[]', 'x'.repeat(300_000)])(
-      'of a DELETE is refused, because it has no effect: %.20s',
-      async (body) => {
-        const path = `/v1/zones/${ZONE}/rrsets/api.acme/A`;
-
-        expectError(await sendRaw(gateway.url, create({ method: 'DELETE', path, body })), 400, 'invalid_input');
-      },
-    );
-
-    it('of a GET is ignored', async () => {
-      const answer = await sendRaw(gateway.url, create({ method: 'GET', path: '/v1/zones', body: '{broken' }));
-
-      expect(answer.status).toBe(200);
-    });
-
-    it.each<[string, (readonly [string, string])[], string]>([
-      ['chunk sizes that are not numbers', [['Transfer-Encoding', 'chunked']], 'zz\r\n{}\r\n0\r\n\r\n'],
-      ['a chunk longer than its size', [['Transfer-Encoding', 'chunked']], '1\r\n{}\r\n0\r\n\r\n'],
-      ['an absurd chunk size', [['Transfer-Encoding', 'chunked']], 'fffffffffffffffff\r\n{}'],
-      [
-        'both lengths and chunks',
-        [
-          ['Transfer-Encoding', 'chunked'],
-          ['Content-Length', '2'],
-        ],
-        '2\r\n{}\r\n0\r\n\r\n',
-      ],
-      ['two lengths', [['Content-Length', '2']], '{}x'],
-      ['an unknown transfer encoding', [['Transfer-Encoding', 'gzip']], '{}'],
-    ])('with %s is invalid HTTP', async (_what, headers, body) => {
-      expectError(await sendRaw(gateway.url, create({ headers, body })), 400, 'invalid_input');
-    });
-
-    it.each(['-1', '2x', '0x2', '99999999999999999999999'])('of the length %s is invalid HTTP', async (length) => {
-      const request = `POST /v1/zones/${ZONE}/rrsets HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n{}`;
-
-      expectError(await bytes(request), 400, 'invalid_input');
+      expectError(await sendRaw(gateway.url, request), 400, 'invalid_input');
     });
 
     it('that is shorter than its length is refused, even if it is valid JSON', async () => {
@@ -178,21 +116,6 @@ describe('HTTP that clients get wrong', () => {
     it.each([
       ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
       ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-      ['a method that does not exist', 'BREW /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
-      ['a method in lower case', 'get /v1/zones HTTP/1.1\r\nHost: x\r\n\r\n'],
-      ['a version that does not exist', 'GET /v1/zones HTTP/7.7\r\nHost: x\r\n\r\n'],
-      ['a target with a space', 'GET /v1/zo nes HTTP/1.1\r\nHost: x\r\n\r\n'],
-      ['a NUL in the path', 'GET /v1/zo\0nes HTTP/1.1\r\nHost: x\r\n\r\n'],
-      ['a NUL in a header', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer \0\r\n\r\n'],
-      ['a header without a name', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n: y\r\n\r\n'],
-      ['a header with a space before its colon', 'GET /v1/zones HTTP/1.1\r\nHost : x\r\n\r\n'],
-      ['two Host headers', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nhOST: y\r\n\r\n'],
-      ['the same Host twice', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n'],
-      ['no Host', 'GET /v1/zones HTTP/1.1\r\n\r\n'],
-      ['an invalid Host', 'GET /v1/zones HTTP/1.1\r\nHost: a/b\r\n\r\n'],
-      ['an unknown expectation', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\nExpect: 200-ok\r\n\r\n'],
-      ['a target that is no URL', 'GET http://[ HTTP/1.1\r\nHost: x\r\n\r\n'],
-      ['a folded header line', 'GET /v1/zones HTTP/1.1\r\nHost: x\r\n Authorization: Bearer y\r\n\r\n'],
     ])('such as %s gets an error in the format of this API', async (_what, request) => {
       const answer = await bytes(request);
 
@@ -200,33 +123,10 @@ describe('HTTP that clients get wrong', () => {
       expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
     });
 
-    it.each([
-      ['one header of 100 kB', `X-Large: ${'x'.repeat(100_000)}`],
-      ['2,000 headers', Array.from({ length: 2_000 }, (_, index) => `X-${index}: ${'x'.repeat(20)}`).join('\r\n')],
-      ['a token of 100 kB', `Authorization: Bearer ${'x'.repeat(100_000)}`],
-    ])('with %s is too large', async (_what, headers) => {
-      expectError(await bytes(`GET /v1/zones HTTP/1.1\r\nHost: x\r\n${headers}\r\n\r\n`), 431, 'invalid_input');
-    });
+    it('with a header of 100 kB is too large', async () => {
+      const request = `GET /v1/zones HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(100_000)}\r\n\r\n`;
 
-    it('with a path of 100 kB is too large', async () => {
-      expectError(await bytes(`GET /v1/${'x'.repeat(100_000)} HTTP/1.1\r\nHost: x\r\n\r\n`), 431, 'invalid_input');
-    });
-
-    it('a request for * is not found', async () => {
-      expectError(await bytes('OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), 404, 'not_found');
-    });
-
-    it('CONNECT is no method of any path', async () => {
-      const answer = await bytes('CONNECT example.org:443 HTTP/1.1\r\nHost: x\r\n\r\n');
-
-      expectError(answer, 405, 'method_not_allowed');
-      expect(answer.headers.allow).toBe('GET, HEAD, POST, PUT, DELETE');
-    });
-
-    it('HTTP/1.0 is served', async () => {
-      const request = `GET /v1/zones HTTP/1.0\r\nAuthorization: Bearer ${gateway.acme.token}\r\n\r\n`;
-
-      expect((await bytes(request)).status).toBe(200);
+      expectError(await bytes(request), 431, 'invalid_input');
     });
   });
 });
@@ -248,136 +148,38 @@ describe('bodies that clients get wrong', () => {
     ['changeTtl', 'POST', '/api.acme/A/actions/change_ttl', { ttl: 300 }],
   ];
 
-  describe.each(writes)('the body of %s', (_operation, method, below, right) => {
-    const send =
-      (body: unknown, headers: Record<string, string> = {}) =>
-      () =>
-        gateway.call(method, `/zones/${ZONE}/rrsets${below}`, { body, headers });
+  it.each(writes)(
+    'the body of %s is one JSON object of limited size, sent as such',
+    async (_operation, method, below, right) => {
+      const text = JSON.stringify(right);
+      const send =
+        (body: unknown, headers: Record<string, string> = {}) =>
+        () =>
+          gateway.call(method, `/zones/${ZONE}/rrsets${below}`, { body, headers });
 
-    it.each([
-      ['nothing', ''],
-      ['broken JSON', '{"records":'],
-      ['an array', '[]'],
-      ['null', 'null'],
-      ['a byte order mark before it', `\ufeff${JSON.stringify(right)}`],
-      ['invalid UTF-8', Buffer.concat([Buffer.from('{"x":"'), Buffer.from([0xff, 0xfe]), Buffer.from('"}')])],
-      ['a duplicate member', JSON.stringify(right).replace('{', '{"x":1,"x":2,')],
-      ['a member in another case', JSON.stringify(right).replace('{', '{"Records":[],')],
-      ['arrays nested 100,000 deep', `{"x":${'['.repeat(100_000)}${']'.repeat(100_000)}}`],
-      ['arrays nested 16 deep in a member', `{"x":${'['.repeat(16)}${']'.repeat(16)}}`],
-      ['4,001 members and elements', `{"x":[${'1,'.repeat(3_999)}1]}`],
-    ])('is refused for %s', async (_what, body) => {
-      await expectRefusal(gateway, send(body), 400, 'invalid_input');
-    });
-
-    it.each(['text/plain', 'application/x-www-form-urlencoded', 'garbage', '*/*'])('is refused as %s', async (type) => {
-      await expectRefusal(gateway, send(JSON.stringify(right), { 'Content-Type': type }), 400, 'invalid_input');
-    });
-
-    it('is refused over 1 MiB', async () => {
-      const padding = 'x'.repeat(dnsBodyLimits.recordSets.bytes);
-      const large = Buffer.from(JSON.stringify({ ...right, padding }));
-
-      await expectRefusal(gateway, send(large), 413, 'payload_too_large');
-    });
-
-    it('is refused in any encoding without being read', async () => {
-      const body = Buffer.from(JSON.stringify(right));
-
-      for (const [encoding, bytes] of [
-        ['gzip', body],
-        ['gzip', gzipSync(body)],
-        ['deflate', body],
-        ['br', body],
-        ['zstd', body],
-        ['gzip, gzip', gzipSync(gzipSync(body))],
-        ['garbage', body],
-      ] as const) {
-        await expectRefusal(gateway, send(bytes, { 'Content-Encoding': encoding }), 415, 'unsupported_media_type');
+      for (const body of ['', '[]', text.replace('{', '{"x":1,"x":2,'), text.replace('{', '{"Records":[],')]) {
+        await expectRefusal(gateway, send(body), 400, 'invalid_input');
       }
-    });
-  });
-
-  describe('a body just within 1 MiB', () => {
-    it('is validated by its content', async () => {
-      const empty = JSON.stringify({ ...aCreation({ records: [] }), padding: '' });
-      const padding = 'x'.repeat(dnsBodyLimits.recordSets.bytes - empty.length);
-
-      const answer = await expectRefusal(
-        gateway,
-        create({ ...aCreation({ records: [] }), padding }),
-        400,
-        'invalid_input',
-      );
-
-      expect(fieldsOf(answer)).toEqual(['records']);
-    });
-  });
+      await expectRefusal(gateway, send(text, { 'Content-Type': 'text/plain' }), 400, 'invalid_input');
+      const padding = 'x'.repeat(dnsBodyLimits.recordSets.bytes);
+      await expectRefusal(gateway, send(JSON.stringify({ ...right, padding })), 413, 'payload_too_large');
+      for (const encoding of ['gzip', 'br', 'garbage']) {
+        const headers = { 'Content-Encoding': encoding };
+        await expectRefusal(gateway, send(gzipSync(text), headers), 415, 'unsupported_media_type');
+      }
+    },
+  );
 
   describe('a creation', () => {
-    it.each([
-      ['without a name', { name: undefined }, 'name'],
-      ['with a record without value', { records: [{}] }, 'records[0].value'],
-      [
-        'with a comment of 1,025 characters',
-        { records: [{ value: 'x', comment: 'x'.repeat(1_025) }] },
-        'records[0].comment',
-      ],
-      ['with 1,001 records', { records: Array.from({ length: 1_001 }, (_, at) => ({ value: `${at}` })) }, 'records'],
-      [
-        'with 101 labels',
-        { labels: Object.fromEntries(Array.from({ length: 101 }, (_, at) => [`l${at}`, ''])) },
-        'labels',
-      ],
-      ['with a label of 64 characters', { labels: { env: 'x'.repeat(64) } }, 'labels.env'],
-      ['with a label whose name has 318 characters', { labels: { ['x'.repeat(318)]: '' } }, 'labels'],
-    ])('%s is refused with the name of the field', async (_what, change, field) => {
-      const answer = await expectRefusal(gateway, create(aCreation(change)), 400, 'invalid_input');
-
-      expect(fieldsOf(answer)).toContain(field);
-    });
-
     it('is refused with all its invalid fields', async () => {
       const answer = await expectRefusal(gateway, create({ ttl: 'x', records: [] }), 400, 'invalid_input');
 
       expect(fieldsOf(answer).sort()).toEqual(['name', 'records', 'ttl', 'type']);
     });
 
-    it('with 51 records is refused as too many for a set', async () => {
-      const answer = await expectRefusal(
-        gateway,
-        create(aCreation({ records: values(51) })),
-        403,
-        'resource_limit_exceeded',
-      );
-
-      expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_rrset' }] });
-    });
-
-    it('with 80,000 invalid records gets an answer of limited size', async () => {
-      const many = Array.from({ length: 80_000 }, () => ({}));
-
-      const answer = await expectRefusal(gateway, create(aCreation({ records: many })), 400, 'invalid_input');
-
-      expect(answer.text.length).toBeLessThan(10_000);
-    });
-
     it('is checked in the order body, name, quota', async () => {
       await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: [] }), 400, 'invalid_input');
       await expectRefusal(gateway, create({ name: 'globex', type: 'A', records: values(51) }), 403, 'forbidden');
-    });
-
-    it('is never quoted in our messages', async () => {
-      const secret = 'x'.repeat(5_000);
-
-      const answer = await expectRefusal(
-        gateway,
-        create(aCreation({ records: [{ value: secret }] })),
-        400,
-        'invalid_input',
-      );
-
-      expect(answer.text).not.toContain('xxxx');
     });
   });
 });
@@ -401,12 +203,9 @@ describe('names that clients get wrong', () => {
     ['letters beyond ASCII', 'münchen.acme'],
     ['a trailing dot', 'acme.'],
     ['254 characters', long(254)],
-    ['a wildcard inside', 'a.*.acme'],
     ['upper case', 'API.acme'],
     ['the full name', `api.acme.${ZONE}`],
-    ['a path traversal', '../globex'],
     ['a NUL', 'api\0.acme'],
-    ['an encoded letter', '%61pi.acme'],
   ];
 
   describe('a write', () => {
@@ -467,78 +266,33 @@ describe('names that clients get wrong', () => {
 
   describe('a path', () => {
     it.each([
-      // Sent without the normalisation of HTTP clients.
-      [`/zones/${ZONE}/rrsets/api.acme%2FA`, 404],
-      [`/zones/${ZONE}/rrsets/api.acme%2FA/A`, 404],
       [`/zones/${ZONE}%2Frrsets%2Fglobex%2FA`, 404],
-      [`/zones/${ZONE}/rrsets/../../../zones/${ZONE}`, 404],
       [`/zones/${ZONE}/rrsets/acme/../globex/A`, 404],
-      [`/zones/${ZONE}/rrsets/..%2Fglobex/A`, 404],
-      [`/zones/${ZONE}/rrsets/%2e%2e/A`, 404],
       [`/zones/${ZONE}/rrsets/globex/A`, 404],
       [`/zones/${ZONE}/rrsets/%67lobex/A`, 404],
-      [`/zones/${ZONE}/rrsets/%2567lobex/A`, 404],
-      [`/zones/${ZONE}/rrsets/api.acme%00/A`, 404],
-      [`/zones/${ZONE}/rrsets/%00/A`, 404],
       [`/zones/${ZONE}/rrsets/api.acme/A%00`, 404],
       [`/zones/%00/rrsets`, 404],
-      [`/zones/%2e%2e/rrsets`, 404],
       [`/zones/../zones`, 404],
-      [`/zones/./${ZONE}`, 404],
       [`/zones/${ZONE}/rrsets/%/A`, 404],
-      [`/zones/${ZONE}/rrsets/%zz/A`, 404],
-      [`/zones/${ZONE}/rrsets/%ff%fe/A`, 404],
       [`/zones/${ZONE}/rrsets/%ed%a0%80/A`, 404],
-      [`/zones/${ZONE}/rrsets/%c0%af/A`, 404],
       [`/zones/${ZONE}/rrsets/${'a'.repeat(8_000)}/A`, 404],
-      [`/zones/${ZONE}/rrsets//A`, 404],
-      [`/zones//rrsets`, 404],
-      [`/zones/${ZONE};x=1/rrsets`, 404],
-      [`/zones/${ZONE}/rrsets/api.acme/A/`, 404],
       ['/actions/0', 404],
-      ['/actions/-1', 404],
-      ['/actions/x', 404],
-      ['/actions/1.5', 404],
-      ['/actions/01', 404],
-      ['/actions/%31%00', 404],
-      ['/actions/9007199254740992', 404],
       ['/actions/99999999999999999999999', 404],
       ['/actions?id=', 400],
-      ['/actions?id=0', 400],
-      ['/actions?id=x', 400],
-      ['/actions?id=9007199254740992', 400],
-      ['/actions?id=1&id=x', 400],
-      ['/actions?id=1%00', 400],
       ['/actions', 400],
-      ['/zones/actions?status=done', 400],
-      ['/zones/actions?sort=name', 400],
       ['/zones/actions?page=0', 400],
-      ['', 404],
-      ['/', 404],
       ['/ZONES', 404],
-      ['/zone', 404],
-      ['/%7Aones', 404],
-      ['/servers', 404],
       [`/zones/${ZONE}/zonefile`, 404],
       ['/zones/other.test/actions', 404],
       [`/zones/${ZONE}/actions/create`, 404],
       [`/zones/${ZONE}/rrsets/api.acme`, 404],
-      [`/zones/${ZONE}/rrsets/api.acme/A/actions`, 404],
     ])('GET %s is refused with %i', async (path, status) => {
       const send = () => sendRaw(gateway.url, { path: `/v1${path}`, token: gateway.acme.token });
 
       await expectRefusal(gateway, send, status, status === 404 ? 'not_found' : 'invalid_input');
     });
 
-    it.each([
-      '//v1/zones',
-      '/v1//zones',
-      '///v1///zones',
-      '/v1/zones/',
-      '/v1/zones//',
-      '/v1/zones?',
-      '/v1/zones/?page=1',
-    ])('GET %s lists zones', async (path) => {
+    it.each(['//v1/zones', '/v1/zones/?page=1'])('GET %s lists zones', async (path) => {
       const answer = await sendRaw(gateway.url, { path, token: gateway.acme.token });
 
       expect([answer.status, answer.json.zones?.length]).toEqual([200, 1]);
@@ -570,50 +324,6 @@ describe('names that clients get wrong', () => {
   });
 });
 
-describe('numbers that clients get wrong', () => {
-  const routes: readonly DnsRoute[] = dnsRoutes;
-  const numbers = routes.flatMap(({ operationId, path, query = [] }) =>
-    query.filter(({ type }) => type === 'integer').map(({ name }) => [operationId, name, path] as const),
-  );
-  const pathOf = (path: string) => path.replace('{zone}', ZONE);
-
-  describe('a number out of range', () => {
-    it.each(numbers)('is refused by %s for %s', async (_operationId, name, path) => {
-      const values = [
-        '1e308',
-        '-1e308',
-        'NaN',
-        'Infinity',
-        '0',
-        '-1',
-        '1.5',
-        '0x10',
-        '9007199254740992',
-        '9'.repeat(400),
-        '',
-      ];
-      for (const value of values) {
-        const { status, json } = await gateway.call('GET', `${pathOf(path)}?${name}=${value}`);
-
-        expect([value, status, json.error.code]).toEqual([value, 400, 'invalid_input']);
-      }
-    });
-
-    it.each(numbers)('is not reported by %s for a safe integer as %s', async (_operationId, name, path) => {
-      expect((await gateway.call('GET', `${pathOf(path)}?${name}=${Number.MAX_SAFE_INTEGER}`)).status).toBe(200);
-    });
-
-    it.each(['1e308', 'NaN', '9007199254740992', '9'.repeat(400), '-1'])(
-      'is not found as an action id: %s',
-      async (id) => {
-        for (const path of ['/actions', '/zones/actions']) {
-          expect((await gateway.call('GET', `${path}/${id}`)).status).toBe(404);
-        }
-      },
-    );
-  });
-});
-
 describe('random requests', () => {
   const method = fc.constantFrom('GET', 'POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS', 'POST', 'POST', 'GET');
   const known = ['zones', ZONE, '7001', 'rrsets', 'actions', 'set_records', 'add_records', 'change_ttl', 'A', 'TXT'];
@@ -642,59 +352,18 @@ describe('random requests', () => {
       .array(
         fc.tuple(
           fc.constantFrom('page', 'per_page', 'id', 'sort', 'type', 'name', 'label_selector', 'mode', '__proto__', '%'),
-          fc.constantFrom(
-            '',
-            '0',
-            '1',
-            'x',
-            '%00',
-            '%ff',
-            '9007199254740993',
-            'id:desc',
-            'a in (',
-            '!a',
-            '-1',
-            'A,B',
-            '(',
-          ),
+          fc.constantFrom(...';0;1;x;%00;%ff;9007199254740993;id:desc;a in (;!a;-1;A,B;('.split(';')),
         ),
         { maxLength: 4 },
       )
       .map((pairs) => `?${pairs.map(([key, value]) => `${key}=${value}`).join('&')}`),
   );
-  const member = fc.constantFrom(
-    'name',
-    'type',
-    'ttl',
-    'labels',
-    'records',
-    'value',
-    'comment',
-    '__proto__',
-    'Name',
-    'x',
-  );
+  const member = fc.constantFrom(...'name type ttl labels records value comment __proto__ Name x'.split(' '));
   const json = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 4, withCrossShrink: true },
       // Without names of acme, because valid requests would be sent upstream.
-      fc.constantFrom(
-        null,
-        true,
-        0,
-        -1,
-        1.5,
-        300,
-        2 ** 53,
-        'A',
-        '',
-        '@',
-        'globex',
-        '\0',
-        '\ud800',
-        'é',
-        'x'.repeat(5_000),
-      ),
+      fc.constantFrom(null, true, 0, -1, 1.5, 300, 2 ** 53, 'A', '', '@', 'globex', '\0', '\ud800', 'x'.repeat(5_000)),
       fc.array(tie('value'), { maxLength: 3 }),
       fc.dictionary(member, tie('value'), { maxKeys: 5 }),
     ),
@@ -736,7 +405,7 @@ describe('random requests', () => {
         if (answer.status >= 400) checkDnsAnswer.error(answer.json);
         else expect(answer.status).toBe(200);
       }),
-      { numRuns: 1_500 },
+      { numRuns: 500 },
     );
     expect(gateway.upstreamCalls()).toBe(before);
   });

@@ -44,26 +44,12 @@ describe('outcomes', () => {
       ['never answers', { hang: true }, 'did not happen'],
       ['drops the connection before it carries out the write', { reset: 'before' }, 'did not happen'],
       ['drops the connection after it carried out the write', { reset: 'after' }, 'happened'],
-      ['stops in the middle of its answer', { truncate: true }, 'happened'],
-      ['answers 201 with a body that is not JSON', { status: 201, body: 'created!' }, 'did not happen'],
-      ['answers 201 with a list', { status: 201, body: [] }, 'did not happen'],
-      ['answers 201 without an action', { status: 201, perform: true, body: { rrset: {} } }, 'happened'],
-      [
-        'answers 201 without the set',
-        { status: 201, perform: true, body: { action: { id: 1, status: 'running' } } },
-        'happened',
-      ],
       [
         'answers with the page of a proxy',
         { status: 502, body: '<html>Bad Gateway</html>', contentType: 'text/html' },
         'did not happen',
       ],
-      ['answers 400 in another format', { status: 400, body: { message: 'no' } }, 'did not happen'],
-      ['answers with a redirect', { status: 302, body: error }, 'did not happen'],
-      ['fails (500) before it carries out the write', { status: 500, body: error }, 'did not happen'],
-      ['fails (500) after it carried out the write', { status: 500, perform: true, body: error }, 'happened'],
       ['is overloaded (503)', { status: 503, perform: true, body: error }, 'happened'],
-      ['answers too late for its proxy (504)', { status: 504, perform: true, body: error }, 'happened'],
     ];
 
     it.each(cases)(
@@ -156,34 +142,22 @@ describe('outcomes', () => {
   });
 
   describe('an upstream that refuses our own token', () => {
-    it.each([
-      [401, 'unauthorized'],
-      [401, 'token_readonly'],
-      [403, 'token_readonly'],
-    ])('with %i %s: the caller gets 502, as it is not their fault', async (status, code) => {
-      const name = `own${status}-${code.replace('_', '-')}.acme`;
-      spoil({ status, code, message: 'your token' });
+    it('leads to 502, as it is not the fault of the caller', async () => {
+      spoil({ status: 403, code: 'token_readonly', message: 'your token' });
 
-      const answer = await create(name);
+      const answer = await create('own.acme');
 
       expectUnavailable(answer);
       expect(answer.text).not.toContain('your token');
-      expect(await auditOf(gateway, name)).toEqual([expect.objectContaining({ state: 'unsent', reserved_records: 0 })]);
+      expect(await auditOf(gateway, 'own.acme')).toMatchObject([{ state: 'unsent', reserved_records: 0 }]);
     });
   });
 
   describe('a refusal of the upstream', () => {
     it.each([
-      [404, 'not_found'],
       [409, 'conflict'],
-      [409, 'uniqueness_error'],
-      [412, 'precondition_failed'],
       [422, 'invalid_input'],
-      [423, 'locked'],
-      [403, 'forbidden'],
       [403, 'resource_limit_exceeded'],
-      [400, 'json_error'],
-      [403, 'maintenance'],
     ])('%i %s arrives byte for byte, and the reservation is released', async (status, code) => {
       const name = `r${status}-${code.replaceAll('_', '-')}.acme`;
       const body = `{ "error": {"message":"d\u00fcplicate value '1' \\u00fc",\n "code": "${code}", "details": null, "n": 1.0} , "more":[ ]}`;
@@ -285,7 +259,7 @@ describe('outcomes', () => {
 
     it('by one team does not keep other teams from writing: they have the next calls', async () => {
       const own = await startGateway({ waitMsMax: 5_000 });
-      own.cloud.admin.setBudget({ requestsPerHour: 3_600, remaining: 40 });
+      own.cloud.admin.setBudget({ requestsPerHour: 1_800, remaining: 20 });
       const write = (name: string, token: string) =>
         own.call('POST', `/zones/${ZONE}/rrsets`, {
           token,
@@ -302,22 +276,6 @@ describe('outcomes', () => {
       expect(new Set(messages)).toEqual(
         new Set([expect.stringMatching(/request budget of all teams together is used up/)]),
       );
-      await own.close();
-    });
-
-    it('by all teams together is reported as such, even to a team that has used none of it', async () => {
-      const own = await startGateway({ waitMsMax: 500 });
-      own.cloud.admin.setBudget({ requestsPerHour: 360, remaining: 1 });
-      const write = (name: string, token: string) =>
-        own.call('POST', `/zones/${ZONE}/rrsets`, {
-          token,
-          body: { name, type: 'A', records: [{ value: '192.0.2.1' }] },
-        });
-      await write('one.acme', own.acme.token);
-
-      const refused = await write('one.globex', own.globex.token);
-
-      expect([refused.status, refused.json.error.message]).toEqual([429, expect.stringMatching(/all teams together/)]);
       await own.close();
     });
 
@@ -410,18 +368,6 @@ describe('changes by hand', () => {
       expect(reported('removed')).toHaveLength(1);
     });
 
-    it('is logged as removed when a create makes it again', async () => {
-      putByHand('192.0.2.9');
-      await gateway.syncZone();
-      gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
-
-      expect((await create('192.0.2.1')).status).toBe(201);
-
-      expect(await seen()).toEqual(['192.0.2.1']);
-      expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
-      expect(reported('removed')).toHaveLength(1);
-    });
-
     it('is seen immediately when an update of labels states other records', async () => {
       putByHand('192.0.2.9');
       await gateway.syncZone();
@@ -434,36 +380,18 @@ describe('changes by hand', () => {
       expect(reported('changed')).toHaveLength(1);
     });
 
-    it.each([
-      ['a value is removed that is gone', 'remove_records', { records: [{ value: '192.0.2.9' }] }],
-      ['a value is added that is there', 'add_records', { records: [{ value: '192.0.2.10' }] }],
-      ['records are added under its old TTL', 'add_records', { records: [{ value: '192.0.2.11' }], ttl: 300 }],
-    ])('is seen immediately when %s', async (_when, action, body) => {
+    it('is seen immediately when a value is removed that is gone', async () => {
       putByHand('192.0.2.9', 300);
       await gateway.syncZone();
       putByHand('192.0.2.10', 600);
 
-      expect((await gateway.call('POST', `${path()}/actions/${action}`, { body })).status).toBe(422);
+      const body = { records: [{ value: '192.0.2.9' }] };
+      expect((await gateway.call('POST', `${path()}/actions/remove_records`, { body })).status).toBe(422);
 
       const { rrset } = (await gateway.call('GET', path())).json;
       expect([rrset.ttl, rrset.records[0].value]).toEqual([600, '192.0.2.10']);
       expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: true });
       expect(await isRecheckDue()).toBe(false);
-    });
-
-    it.each([
-      ['protected', 423],
-      ['invalid_input', 422],
-    ])('is seen immediately when a change of its TTL is refused with %s', async (code, status) => {
-      putByHand('192.0.2.9');
-      await gateway.syncZone();
-      putByHand('192.0.2.10');
-      gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { status, code } });
-
-      const change = await gateway.call('POST', `${path()}/actions/change_ttl`, { body: { ttl: 600 } });
-
-      expect([change.status, change.json.error.code]).toEqual([status, code]);
-      expect(await seen()).toEqual(['192.0.2.10']);
     });
 
     it('is due to be read when records are added under a TTL that the mirror does not have', async () => {

@@ -1,9 +1,7 @@
-import { type Clock, openScope, places } from '@corral/admission';
 import type { ActionRecord, CheckedAction } from '@corral/dns-data';
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import { aCaller } from '../../test/support/a-caller.js';
 import type { FollowUntil, Services } from '../services.js';
-import { findActions, followActions, untilOf } from './follow-actions.js';
+import { followActions, untilOf } from './follow-actions.js';
 
 const NOW = Date.parse('2026-01-02T03:04:05Z');
 
@@ -139,19 +137,5 @@ describe('a read of actions', () => {
     ['for nothing when one has ended and the others were checked recently', null, [ended, justChecked]],
   ] as const)('waits %s', (_what, until, known) => {
     expect(untilOf(known, NOW, 1_000)).toBe(until);
-  });
-
-  it.each([
-    ['too many reads of the token are held', { heldMax: 0, draining: new AbortController().signal }],
-    ['the process drains', { heldMax: 1, draining: AbortSignal.abort() }],
-  ])('answers with the current state when %s', async (_when, { heldMax, draining }) => {
-    const clock: Clock = { now: () => 0, after: () => () => undefined };
-    const actions = { findActions: async () => [aRunning] };
-    const waits = { places: places(heldMax), key: aCaller.tokenId };
-    const scope = openScope({ signal: new AbortController().signal, waits });
-
-    const of = { ...services, actions, clock, draining } as unknown as Services;
-    expect(await findActions(of, aCaller, [], scope)).toEqual({ actions: [aRunning], isHeld: false });
-    expect(asked).toEqual([]);
   });
 });

@@ -2,89 +2,8 @@ import { once } from 'node:events';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { auditOf } from '../support/audit.js';
-import { type HoldingUpstream, startHoldingUpstream } from '../support/holding-upstream.js';
 import { sendRaw } from '../support/raw-client.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from '../support/start-gateway.js';
-
-describe('the order of writes', () => {
-  /** Longer than any test lasts, so that no write gives up before its turn. */
-  const PATIENCE_MS = 600_000;
-
-  let gateway: TestGateway;
-  let upstream: HoldingUpstream;
-  /** Two gateways whose calls can be held. */
-  let one: TestGateway;
-  let other: TestGateway;
-  beforeAll(async () => {
-    gateway = await startGateway();
-    upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
-    one = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: PATIENCE_MS } });
-    other = await startGateway({ beside: gateway, upstreamUrl: upstream.url, config: { writeWaitMs: PATIENCE_MS } });
-  });
-  afterAll(async () => {
-    await one.close();
-    await other.close();
-    await upstream.close();
-    await gateway.close();
-  });
-  beforeEach(() => gateway.cloud.admin.resetCalls());
-
-  const add = (name: string, value: string, through = gateway): Promise<Answer> =>
-    through.call('POST', `/zones/${ZONE}/rrsets/${name}/A/actions/add_records`, { body: { records: [{ value }] } });
-
-  const untilSent = (name: string) => waitFor(`a write to ${name} to be sent`, () => upstream.calls(name) === 1);
-
-  const valuesWritten = (name: string): string[] =>
-    gateway.cloud.admin
-      .writes()
-      .filter((write) => write.name === name)
-      .flatMap(({ body }) => (body as { records: { value: string }[] }).records.map(({ value }) => value));
-
-  describe('writes to one record set', () => {
-    it.each([
-      ['one gateway', () => one],
-      ['two gateways on one database', () => other],
-    ])('go upstream one after the other, in the order of arrival, through %s', async (what, second) => {
-      const name = `${what.slice(0, 3)}.order.acme`;
-      const release = upstream.hold(name);
-      const first = add(name, '192.0.2.1', one);
-      await untilSent(name);
-
-      const next = add(name, '192.0.2.2', second());
-      // This takes long enough for the next one to be sent if it did not wait for the first.
-      expect((await add(`beside.${name.replace('order', 'free')}`, '192.0.2.1', second())).status).toBe(201);
-      expect(upstream.calls(name)).toBe(1);
-      release();
-
-      expect([(await first).status, (await next).status]).toEqual([201, 201]);
-      expect(valuesWritten(name)).toEqual(['192.0.2.1', '192.0.2.2']);
-    });
-
-    it('are all carried out: twenty concurrent ones lead to twenty records', async () => {
-      const answers = await Promise.all(Array.from({ length: 20 }, (_, at) => add('many.acme', `192.0.2.${at}`)));
-
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201]));
-      const { json } = await gateway.call('GET', `/zones/${ZONE}/rrsets/many.acme/A`);
-      expect(json.rrset.records).toHaveLength(20);
-      expect(new Set(valuesWritten('many.acme')).size).toBe(20);
-    });
-  });
-
-  describe('writes to different record sets of one team', () => {
-    it('do not wait for each other', async () => {
-      const release = upstream.hold('slow.acme');
-      const slow = add('slow.acme', '192.0.2.1', one);
-      await untilSent('slow.acme');
-
-      expect((await add('fast.acme', '192.0.2.1', one)).status).toBe(201);
-      expect((await one.call('GET', `/zones/${ZONE}/rrsets/fast.acme/A`)).status).toBe(200);
-      expect(valuesWritten('slow.acme')).toEqual([]);
-      release();
-
-      expect((await slow).status).toBe(201);
-    });
-  });
-});
 
 describe('repeated writes', () => {
   let gateway: TestGateway;

@@ -32,18 +32,3 @@ export function steppedClock() {
     timers: () => timers.size,
   } satisfies Clock & Record<string, unknown>;
 }
-
-/** A clock that jumps to the end of each wait immediately. A wait longer than `longestMs` never ends. */
-export function hurryingClock(longestMs: number): Clock {
-  const clock = steppedClock();
-  return {
-    now: clock.now,
-    after(ms, run) {
-      if (ms > longestMs) return () => undefined;
-      const callOff = clock.after(ms, run);
-      const due = clock.now() + ms;
-      setImmediate(() => clock.pass(Math.max(0, due - clock.now())));
-      return callOff;
-    },
-  };
-}
