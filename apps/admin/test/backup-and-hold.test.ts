@@ -173,7 +173,6 @@ describe('backup', () => {
           ),
       ],
       ['is another file', () => Buffer.from('not a backup')],
-      ['is empty', () => Buffer.alloc(0)],
     ])('refuses a file that %s, and creates no table', async (_what, damage) => {
       const damaged = join(admin.folder, 'damaged.backup');
       await writeFile(damaged, damage(await readFile(file)));
@@ -209,15 +208,6 @@ describe('backup', () => {
       expect(await admin.runWith(env, 'restore', file)).toMatchObject({ code: 0 });
       expect((await pool.query('SELECT later FROM dns_rrset')).rows).toEqual([{ later: 'later' }]);
       expect((await pool.query('SELECT FROM dns_audit_entry')).rowCount).toBe(1);
-    });
-
-    it('only checks the file with --check', async () => {
-      expect(await restore(file, '--check')).toMatchObject({ code: 0, out: expect.stringContaining('is complete') });
-      expect(await countTables()).toBe(0);
-    });
-
-    it('names a file that does not exist', async () => {
-      expect(await restore('/nowhere/x.backup')).toMatchObject({ code: 1, err: expect.stringContaining('(ENOENT)') });
     });
   });
 });

@@ -50,13 +50,6 @@ describe('user', () => {
       expect(await openSessions(id)).toBe(0);
       expect((await admin.run('user', 'identities', 'ann@acme.test')).out).toContain('has no linked identity yet');
     });
-
-    it('requires issuer and subject', async () => {
-      await givenUser('ann@acme.test', []);
-
-      expect((await admin.run('user', 'unlink', 'ann@acme.test')).code).toBe(2);
-      expect((await admin.run('user', 'unlink', 'nobody@acme.test', ...identity)).code).toBe(1);
-    });
   });
 
   describe('user end', () => {

@@ -204,7 +204,6 @@ describe('admin', () => {
     });
 
     it.each([
-      ['an invalid address', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
       ['a duplicate address', ['user', 'create', 'ANN@acme.test'], 1, /already exists/],
       [
         'an unknown user as member',
@@ -212,7 +211,6 @@ describe('admin', () => {
         1,
         /user create nobody@acme\.test/,
       ],
-      ['an unknown team', ['team', 'add-member', 'none', 'ann@acme.test'], 1, /no team "none"/],
       ['an unknown role', ['team', 'add-member', 'acme', 'ann@acme.test', '--role', 'owner'], 2, /admin, member/],
     ])('rejects %s', async (_what, command, code, sentence) => {
       await admin.run('user', 'create', 'ann@acme.test');
@@ -221,10 +219,6 @@ describe('admin', () => {
 
       expect(refused).toMatchObject({ code, out: '' });
       expect(refused.err).toMatch(sentence);
-    });
-
-    it('reports a team without members', async () => {
-      expect((await admin.run('team', 'members', 'acme')).out).toContain('has no members yet');
     });
   });
 
@@ -263,10 +257,7 @@ describe('admin', () => {
     });
 
     it.each([
-      ['a name that people cannot read', ['--name', 'x\u202e'], 1, /name must have a visible character/],
       ['a name of another team', ['--within', 'ci.globex'], 1, /withinName must be "acme"/],
-      ['a type that the API does not write', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
-      ['a time in the past', ['--expires', '2020-01-01T00:00:00Z'], 1, /future/],
       ['an invalid time', ['--expires', 'soon'], 2, /30d/],
     ])('is rejected for %s', async (_what, options, code, sentence) => {
       const refused = await admin.run('token', 'issue', 'acme', '--name', 'x', ...options);
@@ -300,15 +291,6 @@ describe('admin', () => {
       expect(declined.err).toMatch(/^Token "asked" of team acme is revoked for good\. The installation is /);
       expect(agreed.code).toBe(0);
       expect(await states()).toMatch(/asked +revoked/);
-    });
-
-    it('is rejected beyond the quota, with instructions', async () => {
-      await admin.run('team', 'create', 'many');
-      for (let index = 0; index < 5; index += 1) await admin.run('token', 'issue', 'many', '--name', `t${index}`);
-
-      const sixth = await admin.run('token', 'issue', 'many', '--name', 'sixth');
-
-      expect(sixth).toMatchObject({ code: 1, err: expect.stringMatching(/5 active tokens.*Revoke one first/) });
     });
   });
 
@@ -382,7 +364,6 @@ describe('admin', () => {
 
   describe('a command that fails', () => {
     it.each([
-      ['an unknown team', ['usage', 'nobody'], 1, /no team "nobody"/],
       ['an unknown command', ['fly'], 2, /unknown command 'fly'/],
       ['a missing argument', ['usage'], 2, /missing required argument/],
       ['an invalid limit', ['audit', 'acme', '--limit', '0'], 2, /whole number from 1/],
@@ -527,16 +508,6 @@ describe('quotas', () => {
     );
 
   describe('the quotas of a team', () => {
-    it('are those of the installation until an operator sets them', async () => {
-      expect((await admin.json<State>('team', 'show', 'acme')).quotas).toEqual([
-        { quota: 'clusters', used: 0, limit: 20, isDefault: true },
-        { quota: 'poolsPerCluster', used: 0, limit: 20, isDefault: true },
-        { quota: 'nodesPerCluster', used: 0, limit: 100, isDefault: true },
-        { quota: 'adoptedServers', used: 0, limit: 50, isDefault: true },
-        { quota: 'dnsRecords', used: 0, limit: 200, isDefault: true },
-      ]);
-    });
-
     it('can be set one by one, and be those of the installation again', async () => {
       await set('--clusters', '7', '--dns-records', '500');
       const { changed } = await set('--clusters', 'default', '--nodes-per-cluster', '0', '--dns-records', '500');
@@ -579,8 +550,6 @@ describe('quotas', () => {
     it.each([
       ['without any quota', [], 1],
       ['beyond the bound', ['--clusters', '1001'], 2],
-      ['with a negative number', ['--clusters=-1'], 2],
-      ['with a word', ['--dns-records', 'many'], 2],
     ])('are not set %s', async (_what, options, code) => {
       expect((await admin.run('team', 'set-quota', 'acme', ...options)).code).toBe(code);
       expect(Object.values(await limits())).toEqual(Array(5).fill('default'));
@@ -630,7 +599,6 @@ describe('quotas', () => {
 
     it.each([
       ['to none', ['--dns-requests', '0'], 2],
-      ['beyond the bound', ['--account-requests', '60001'], 2],
       ['without any limit', [], 1],
     ])('are not set %s', async (_what, options, code) => {
       expect((await admin.run('team', 'set-limit', 'acme', ...options)).code).toBe(code);
@@ -695,10 +663,6 @@ describe('course', () => {
       [code],
     );
   }
-  it('lists nothing at first, with a hint', async () => {
-    expect((await admin.run('course', 'list')).out).toContain('course create');
-  });
-
   it('creates a code with the default limit or its own, and lists it', async () => {
     const usual = await admin.run('course', 'create', 'WORKSHOP-2027');
     const large = await admin.run('course', 'create', 'summer.school', '--limit', '200');
@@ -778,13 +742,7 @@ describe('course', () => {
 
   it.each([
     ['the end of an unknown code', ['end', 'NO-SUCH-CODE', '--yes'], 1],
-    ['the dry run of the end of an unknown code', ['end', 'NO-SUCH-CODE'], 1],
     ['a limit of 0 per address', ['create', 'BOUNDED', '--per-address', '0'], 2],
-    ['a code that is too short', ['create', 'SHORT'], 1],
-    ['a code with spaces', ['create', 'two words'], 1],
-    ['a code that is too long', ['create', 'x'.repeat(65)], 1],
-    ['a limit of 0', ['create', 'LIMITED', '--limit', '0'], 2],
-    ['a limit that is not a number', ['create', 'LIMITED', '--limit', 'many'], 2],
     ['the deactivation of an unknown code', ['deactivate', 'NO-SUCH-CODE'], 1],
   ])('rejects %s, in one sentence', async (_what, command, code) => {
     const ran = await admin.run('course', ...command);
