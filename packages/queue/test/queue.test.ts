@@ -1,28 +1,12 @@
 import { getMaxListeners } from 'node:events';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { asClusterId } from '@corral/contracts';
 import { createMetrics, silentLog } from '@corral/service';
-import { createEmptyDatabase, describeEachNeeding, startPostgres, startProcess, waitFor } from '@corral/testing';
+import { describeEachNeeding, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import pg from 'pg';
 import type { BackendOptions } from '../src/backend.js';
 import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
-import { prepareQueue } from '../src/prepare-queue.js';
 import { type JobHandlers, type StartedWorker, startWorker, type WorkerOptions } from '../src/start-worker.js';
-import {
-  type Gate,
-  gateTo,
-  heldJob,
-  memoryLog,
-  type OpenBackend,
-  redisCommand,
-  someQueues,
-  testBackends,
-} from './backends.js';
+import { type Gate, heldJob, memoryLog, type OpenBackend, redisCommand, someQueues, testBackends } from './backends.js';
 
 describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: openBackend, title }) => {
   let backend: OpenBackend;
@@ -82,23 +66,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     let runs = 0;
     aWorker({ 'zone-sync': async () => (runs += 1) });
     await waitFor('the job', () => runs === 1);
-  });
-
-  it('waits for the delay of a job that its own run has planned', async () => {
-    const queue = aQueue();
-    const begun: number[] = [];
-    aWorker({
-      'settle-writes': async () => {
-        begun.push(performance.now());
-        if (begun.length < 3) await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 400 });
-      },
-    });
-
-    await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 10 });
-
-    await waitFor('the third run', () => begun.length === 3);
-    const [first = 0, second = 0, third = 0] = begun;
-    expect(Math.min(second - first, third - second)).toBeGreaterThan(350);
   });
 
   it('coalesces waiting jobs with the same id, and says so', async () => {
@@ -181,37 +148,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     poison.release();
   });
 
-  it('leaves jobs of other queues to other workers', async () => {
-    const queue = aQueue();
-    let settled = 0;
-    const only = startWorker({
-      ...options,
-      log: silentLog,
-      closeMs: 200,
-      queues: {
-        dns: {
-          handlers: {
-            'settle-writes': async () => (settled += 1),
-            'look-up-actions': async () => undefined,
-            'zone-sync': async () => undefined,
-            'expire-demos': async () => undefined,
-            'clear-demos': async () => undefined,
-          },
-          concurrency: 1,
-        },
-      },
-    });
-    open.push(only);
-    await queue.send('count-nodes', {});
-    await queue.send('settle-writes', {});
-    await waitFor('its own job', () => settled === 1);
-    let sweeps = 0;
-
-    aWorker({ 'count-nodes': async () => (sweeps += 1) });
-
-    await waitFor('the other job', () => sweeps === 1);
-  });
-
   it('logs a failed job and retries it according to its rule', async () => {
     const { log, lines } = memoryLog();
     const attempts: number[] = [];
@@ -231,24 +167,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
       fields: { attempt: 1, willRetry: true, error: new Error('the upstream is away') },
     });
     expect(await metrics.registry.metrics()).toMatch(/corral_job_duration_seconds_count\{.*outcome="failed"\} 1/);
-  });
-
-  it('gives the job of a killed worker to another one', async () => {
-    const queue = aQueue();
-    await queue.send('settle-writes', {}, { jobId: 'all' });
-    const killed = await startProcess({
-      command: process.execPath,
-      args: [fileURLToPath(new URL('./fixtures/worker.mjs', import.meta.url))],
-      env: { BACKEND: JSON.stringify(options) },
-      readyLine: 'job begun',
-    });
-    let runs = 0;
-
-    killed.kill('SIGKILL');
-    await killed.exited;
-    aWorker({ 'settle-writes': async () => (runs += 1) }, { lockMs: 1_000 });
-
-    await waitFor('the other worker to run it', () => runs === 1);
   });
 
   it('sends one scheduled job per interval, however many processes schedule it', async () => {
@@ -409,140 +327,3 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     });
   }
 });
-
-describe('a restart of Postgres', () => {
-  it('loses no waiting job and floods no log', async () => {
-    const home = await mkdtemp(join(tmpdir(), 'corral-queue-restart-'));
-    await chmod(home, 0o755); // under root, Postgres runs as another user
-    const dataDir = join(home, 'postgres');
-    const first = await startPostgres({ dataDir });
-    const { log, lines } = memoryLog();
-    const options = { databaseUrl: first.url, log };
-    const queue = connectQueue(options);
-    let runs = 0;
-    const queues = someQueues({ 'settle-writes': async () => (runs += 1) });
-    const worker = startWorker({ ...options, queues, closeMs: 500, lockMs: 1_000 });
-    await worker.ready;
-    await queue.send('settle-writes', {}, { jobId: 'later', delayMs: 1_000 });
-
-    await first.stop();
-    const second = await startPostgres({ dataDir, port: first.port });
-
-    await waitFor('the job from before the restart', () => runs === 1);
-    await waitFor('a new job to be taken', () => queue.send('settle-writes', {}).then(() => true));
-    await waitFor('the new job to run', () => runs >= 2);
-    expect(lines.filter(({ message }) => message === 'queue connection failed').length).toBeLessThan(8);
-    await Promise.all([worker.close(), queue.close()]);
-    await second.stop();
-    await rm(home, { recursive: true, force: true });
-  });
-});
-
-describe('a connection that is terminated while in use', () => {
-  it('does not end the process, and jobs are accepted once Postgres recovers', async () => {
-    const database = await createEmptyDatabase();
-    const [locker, operator] = [0, 1].map(() => new pg.Client({ connectionString: database.url })) as [
-      pg.Client,
-      pg.Client,
-    ];
-    await Promise.all([locker.connect(), operator.connect()]);
-    const options = { databaseUrl: database.url, log: memoryLog().log };
-    const first = connectQueue(options);
-    await first.send('settle-writes', {});
-    await locker.query('BEGIN');
-    await locker.query('LOCK TABLE bullmq.migration IN ACCESS EXCLUSIVE MODE');
-
-    const second = connectQueue(options);
-    const nudged = second.nudge('settle-writes', {});
-    await waitFor('a connection to be ended in the middle of a transaction', async () => {
-      const { rowCount } = await operator.query(
-        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE datname = current_database() AND application_name = 'corral-queue' AND wait_event_type = 'Lock'`,
-      );
-      return rowCount;
-    });
-    await locker.query('COMMIT');
-    await nudged;
-
-    await waitFor('a job to be taken', () => second.send('settle-writes', {}).then(() => true));
-    await Promise.all([first.close(), second.close(), locker.end(), operator.end()]);
-    await database.drop();
-  });
-});
-
-describe('a server that ends just when a connection is made', () => {
-  it('does not end the process, and jobs are taken once it is back', async () => {
-    const database = await createEmptyDatabase();
-    await prepareQueue({ databaseUrl: database.url });
-    const { url, gate } = await gateTo(database.url);
-    await gate.close();
-    const ending = await endingServer(Number(new URL(url).port));
-    const options = { databaseUrl: url, log: memoryLog().log };
-    const queue = connectQueue(options);
-    let runs = 0;
-    const worker = startWorker({ ...options, queues: someQueues({ 'settle-writes': async () => (runs += 1) }) });
-    await waitFor('some connections', () => ending.count() >= 6);
-    await ending.close();
-    await gate.open();
-
-    await worker.ready;
-    await waitFor('a job to be taken', () => queue.send('settle-writes', {}).then(() => true));
-    await waitFor('the job', () => runs >= 1);
-
-    await Promise.all([worker.close(), queue.close()]);
-    await gate.close();
-    await database.drop();
-  });
-});
-
-describe('a listening connection that is lost', () => {
-  it('is replaced, and a job that was added meanwhile is found', async () => {
-    const database = await createEmptyDatabase();
-    const operator = new pg.Client({ connectionString: database.url });
-    await operator.connect();
-    const options = { databaseUrl: database.url, log: memoryLog().log };
-    const queue = connectQueue(options);
-    let runs = 0;
-    const worker = startWorker({ ...options, queues: someQueues({ 'settle-writes': async () => (runs += 1) }) });
-    await worker.ready;
-    await queue.send('settle-writes', {});
-    await waitFor('the first job', () => runs === 1);
-
-    await operator.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-       WHERE datname = current_database() AND pid <> pg_backend_pid() AND query LIKE 'LISTEN%'`,
-    );
-    await waitFor('a job to be taken', () => queue.send('settle-writes', {}).then(() => true));
-
-    await waitFor('the job', () => runs >= 2);
-    await Promise.all([worker.close(), queue.close(), operator.end()]);
-    await database.drop();
-  });
-});
-
-/** Postgres while it is ending: its answer to a new connection and its farewell come at once. */
-async function endingServer(port: number): Promise<{ count(): number; close(): Promise<void> }> {
-  let count = 0;
-  const server = createServer((socket) => {
-    count += 1;
-    socket.on('error', () => undefined);
-    socket.once('data', () => socket.end(Buffer.concat([authenticated, readyForQuery, farewell])));
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return { count: () => count, close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
-}
-
-/** A message of Postgres' protocol (postgresql.org/docs/current/protocol-message-formats.html). */
-function message(type: string, body: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.write(type);
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
-}
-
-const authenticated = message('R', Buffer.alloc(4));
-const readyForQuery = message('Z', Buffer.from('I'));
-const farewell = message(
-  'E',
-  Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'),
-);
