@@ -134,6 +134,16 @@ export function podTemplateOf({ kind, metadata, spec }: Rendered): PodTemplate |
 /** The pods of a Deployment, Job, CronJob or Pod; null for other kinds. */
 export const podOf = (object: Rendered): PodSpec | null => podTemplateOf(object)?.spec ?? null;
 
+export const containersOf = (objects: readonly Rendered[]): Container[] =>
+  objects.map(podOf).flatMap((pod) => [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]);
+
+/** @throws Error if no pod has it */
+export function containerOf(objects: readonly Rendered[], name: string): Container {
+  const container = containersOf(objects).find((each) => each.name === name);
+  if (container === undefined) throw new Error(`The chart has no container ${name}.`);
+  return container;
+}
+
 /** The environment of a container, with the values of the Secrets that the chart makes. */
 export function environmentOf({ env }: Container, objects: readonly Rendered[]): Record<string, string> {
   const read = ({ name, value, valueFrom }: EnvironmentVariable): string => {

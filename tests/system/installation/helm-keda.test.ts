@@ -17,9 +17,6 @@ describeNeeding(
   missingHelm ?? missingProgram('promtool'),
   'the number that KEDA scales the reconciler on',
   () => {
-    const scaled = () =>
-      renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject')?.spec.triggers[0]
-        .metadata;
     const series = (name: string, labels: string, pod: string, values: string) => ({
       series: `${name}{namespace="default", job="corral-reconciler-metrics", pod="${pod}"${labels}}`,
       values,
@@ -34,8 +31,8 @@ describeNeeding(
       ].map(([le, each]) => series('corral_garden_call_seconds_bucket', `, le="${le}"`, pod, `0+${each}x30`));
     const [clusters, servers] = [due('cluster', 'a', '40x30'), due('server', 'a', '4x30')];
 
-    it.each([
-      ['that of all kinds, once for all replicas', [clusters, servers, due('cluster', 'b', '40x30')], 44],
+    const cases = [
+      ['all kinds, once for all replicas', [clusters, servers, due('cluster', 'b', '40x30')], 44],
       ['the same while the garden answers fast', [clusters, ...answers('a', 99, 100)], 40],
       ['none while the garden is slow', [clusters, ...answers('a', 10, 100)], 0],
       [
@@ -43,28 +40,30 @@ describeNeeding(
         [clusters, series('corral_reconcile_pauses_total', ', reason="away"', 'a', '0x12 1x18')],
         0,
       ],
-      [
-        'that of another installation never',
-        [{ ...clusters, series: clusters.series.replace('default', 'other') }],
-        null,
-      ],
-      ['none at all without a scraped reconciler, which KEDA takes for an error', [], null],
-    ])('is %s', async (_what, input_series, value) => {
-      const folder = await mkdtemp(join(tmpdir(), 'corral-keda-'));
-      const exp_samples = value === null ? [] : [{ labels: '{}', value }];
-      const test = {
+      ['not of another installation', [{ ...clusters, series: clusters.series.replace('default', 'other') }], null],
+      ['absent without a scraped reconciler, which KEDA takes for an error', [], null],
+    ] as const;
+
+    it('is that of all kinds, once for all replicas, while the garden is fast, and absent where there is no reconciler', async () => {
+      const scaled = renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject');
+      const { query, ignoreNullValues } = scaled?.spec.triggers[0].metadata ?? {};
+      const tests = cases.map(([name, input_series, value]) => ({
+        name,
         interval: '1m',
         input_series,
-        promql_expr_test: [{ expr: scaled().query, eval_time: '15m', exp_samples }],
-      };
+        promql_expr_test: [
+          { expr: query, eval_time: '15m', exp_samples: value === null ? [] : [{ labels: '{}', value }] },
+        ],
+      }));
+      const folder = await mkdtemp(join(tmpdir(), 'corral-keda-'));
       const file = join(folder, 'query.test.yaml');
-      writeFileSync(file, JSON.stringify({ rule_files: [], evaluation_interval: '1m', tests: [test] }));
+      writeFileSync(file, JSON.stringify({ rule_files: [], evaluation_interval: '1m', tests }));
 
       const { status, stdout, stderr } = spawnSync('promtool', ['test', 'rules', file], { encoding: 'utf8' });
       await rm(folder, { recursive: true });
 
       expect({ status, output: status === 0 ? '' : stdout + stderr }).toEqual({ status: 0, output: '' });
-      expect(scaled().ignoreNullValues).toBe('false');
+      expect(ignoreNullValues).toBe('false');
     });
   },
 );

@@ -1,17 +1,17 @@
-import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEmptyDatabase, describeNeeding, freePort, startProcess } from '@corral/testing';
+import { describeNeeding } from '@corral/testing';
 import { findGoProgram, missingGoProgram } from '@corral/testing/go-programs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parser } from '@prometheus-io/lezer-promql';
 import { parse, parseAllDocuments } from 'yaml';
 import { dashboards } from '../../support/dashboards.js';
 import {
   type Container,
-  environmentOf,
+  containerOf,
+  containersOf,
   podOf,
   podTemplateOf,
   problemsOf,
@@ -20,21 +20,11 @@ import {
   runHelm,
   valueSets,
 } from '../../support/kubernetes/chart.js';
-import { startLocalCloud } from '../../support/system/local-cloud.js';
-import { builtFile, program } from '../../support/system/program.js';
-import { type Ends, UNLIMITED, undo, ZONE } from '../../support/system/system-parts.js';
+import { builtFile } from '../../support/system/program.js';
 
 const found = findGoProgram('helm');
 const helm = found ?? '';
 const missingHelm = found === null ? missingGoProgram('helm') : null;
-
-const containersOf = (objects: readonly Rendered[]): Container[] =>
-  objects.map(podOf).flatMap((pod) => [...(pod?.initContainers ?? []), ...(pod?.containers ?? [])]);
-const containerOf = (objects: readonly Rendered[], name: string): Container => {
-  const container = containersOf(objects).find((each) => each.name === name);
-  if (container === undefined) throw new Error(`The chart has no container ${name}.`);
-  return container;
-};
 
 describeNeeding(describe, missingHelm, 'the chart', () => {
   it('has seven sets of values', () => {
@@ -322,97 +312,4 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
     });
     expect(errors).toEqual([]);
   });
-});
-
-describeNeeding(describe, missingHelm, 'the environment of each container', () => {
-  const ends: Ends = [];
-  afterAll(() => undo(ends));
-
-  it('starts the real processes, on roles that the migration creates, and passes the test of the chart', async () => {
-    const database = await createEmptyDatabase();
-    ends.push(() => database.drop());
-    const dataDir = await mkdtemp(join(tmpdir(), 'corral-chart-'));
-    ends.push(() => rm(dataDir, { recursive: true, force: true }));
-    const cloud = await startLocalCloud({ zoneName: ZONE, actionMs: 100, requestsPerHour: Number(UNLIMITED), dataDir });
-    ends.push(() => cloud.program.stop());
-    const { hostname, port, username, password, pathname } = new URL(database.url);
-    const settings = {
-      'database.host': hostname,
-      'database.port': port,
-      'database.name': pathname.slice(1),
-      'database.parameters': '',
-      'database.rolePrefix': `r${randomBytes(4).toString('hex')}_`,
-      'database.owner.user': username,
-      'database.owner.password.value': decodeURIComponent(password),
-      'database.passwords.dnsGateway.value': `p:/?#[]@%'"$ x`,
-      'upstream.url': cloud.apiUrl,
-      'upstream.token.value': cloud.token,
-    };
-    const escaped = (value: string) => value.replaceAll('\\', '\\\\').replaceAll(',', '\\,');
-    const objects = renderChart(
-      helm,
-      'ci/ingress-values.yaml',
-      ...Object.entries(settings).flatMap(([name, value]) => [
-        name === 'database.port' ? '--set' : '--set-string',
-        `${name}=${escaped(value)}`,
-      ]),
-    );
-    const envOf = (name: string) => environmentOf(containerOf(objects, name), objects);
-    const admin = async (...args: string[]): Promise<string> => {
-      const running = await startProcess({
-        command: process.execPath,
-        args: [builtFile('apps/admin/dist/main.js'), ...args],
-        env: envOf('admin'),
-      });
-      const { code } = await running.exited;
-      if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
-      return running.output();
-    };
-
-    await admin(...(containerOf(objects, 'admin').args ?? []));
-    const urls: Record<string, string> = {};
-    const { serviceKubeconfigPaths: kubeconfigs } = cloud;
-    for (const [name, kubeconfig] of [
-      ['reconciler', kubeconfigs.reconciler],
-      ['cluster-api', kubeconfigs.clusterApi],
-      ['dns-gateway', undefined],
-    ] as const) {
-      // What the node gives to a pod: addresses of its own, and mounted files.
-      const [ownPort, metricsPort] = [await freePort(), await freePort()];
-      urls[name] = `http://127.0.0.1:${ownPort}`;
-      const service = program({
-        name,
-        file: `apps/${name}/dist/main.js`,
-        env: {
-          ...envOf(name),
-          HOST: '127.0.0.1',
-          PORT: String(ownPort),
-          METRICS_PORT: String(metricsPort),
-          GARDEN_KUBECONFIG: kubeconfig,
-        },
-        readyUrl: `http://127.0.0.1:${metricsPort}/readyz`,
-      });
-      await service.start();
-      ends.push(() => service.stop());
-      await service.untilReady();
-    }
-
-    await admin('team', 'create', 'acme');
-    const issued = await admin('--json', 'token', 'issue', 'acme', '--name', 'helm test');
-    const check = await startProcess({
-      command: process.execPath,
-      args: [builtFile('infra/helm/corral/files/check-dns-api.mjs')],
-      env: {
-        ...envOf('test'),
-        DNS_URL: `${urls['dns-gateway']}/v1`,
-        READY_URL: `${urls['dns-gateway']}/readyz`,
-        DNS_TOKEN: JSON.parse(issued).token,
-      },
-    });
-
-    expect({ ...(await check.exited), output: check.output() }).toMatchObject({
-      code: 0,
-      output: expect.stringMatching(/was written, read and deleted/),
-    });
-  }, 240_000);
 });
