@@ -10,6 +10,8 @@ import type { JestReport } from './add-up.js';
 const CONFIG = fileURLToPath(new URL('../../jest/jest.config.mjs', import.meta.url));
 /** Modules are loaded as they are, not rewritten for CommonJS. Node.js warns that this is experimental, for each worker. */
 const NODE_OPTIONS = ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning'];
+/** What Node.js compiles of the programs that tests start again and again. */
+const COMPILED = fileURLToPath(new URL('../../../node_modules/.cache/node-compile-cache', import.meta.url));
 /** Something that a test left open can keep Jest from ending. That is a failure, and Jest is stopped after this time. */
 const END_MS = 120_000;
 
@@ -54,7 +56,7 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
   const jest = spawn(process.execPath, [...NODE_OPTIONS, bin, ...args], {
     // The report is in the file.
     stdio: ['ignore', 'ignore', stderr],
-    env: { ...process.env, CORRAL_TEST_RESULTS_DIR: resultsDir, ...env },
+    env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, CORRAL_TEST_RESULTS_DIR: resultsDir, ...env },
     // Ctrl-C in the terminal reaches only us, and we end Jest before Postgres.
     detached: true,
   });
