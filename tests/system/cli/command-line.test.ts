@@ -68,59 +68,21 @@ describe('clusters', () => {
     const again = await ci.json('clusters', 'apply', '-f', file);
     expect(again.map(({ result }: { result: string }) => result)).toEqual(['unchanged', 'unchanged']);
     // What was read can be applied.
-    const { out: read } = await ci.run('clusters', 'get', 'web', '-o', 'yaml');
-    expect((await ci.runWith({ input: read }, 'clusters', 'diff', '-f', '-')).code).toBe(0);
     const { out: exported } = await ci.run('clusters', 'export');
     expect((await ci.runWith({ input: exported }, 'clusters', 'diff', '--prune', '-f', '-')).code).toBe(0);
 
-    await fileOf(ci, 'web.yaml', declared('web', { kubernetesVersion: '1.34' }), declared('Bad'));
-    expect(await ci.run('clusters', 'apply', '-f', file)).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('document 2'),
-    });
-    const upgraded = declared('web', { kubernetesVersion: '1.34' });
-    await fileOf(ci, 'web.yaml', upgraded, declared('new', { region: 'nowhere' }));
-    expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({
-      code: 2,
-      out: expect.stringContaining('spec.kubernetesVersion: 1.33 → 1.34'),
-      err: expect.stringMatching(/^corral: .*document 2: .*region.*\n$/),
-    });
-    const half = await ci.runWith({}, 'clusters', 'apply', '-f', file, '-o', 'json');
-    expect(half).toMatchObject({ code: 1, err: expect.stringContaining('corral: new: ') });
-    expect(JSON.parse(half.out)).toMatchObject([{ result: 'skipped' }, { result: 'failed', exitCode: 1 }]);
-    await fileOf(ci, 'web.yaml', upgraded);
-    expect(await ci.run('clusters', 'apply', '-f', file, '--yes')).toMatchObject({
-      code: 2,
-      err: expect.stringMatching(
-        /node pool general replaced\. .*\n.*web \(node pool general replaced\).*--allow-removals/s,
-      ),
-    });
-    expect(await ci.run('clusters', 'diff', '-f', file)).toMatchObject({ code: 1 });
+    await fileOf(ci, 'web.yaml', declared('web', { kubernetesVersion: '1.34' }));
     expect((await ci.run('clusters', 'plan', '-f', file, '--out', `${file}.plan`)).code).toBe(0);
     expect(await ci.json('clusters', 'apply', `${file}.plan`)).toMatchObject([
       { result: 'changed', removals: [{ target: 'nodePool', pool: 'general', kind: 'replaced' }] },
     ]);
 
-    expect((await ci.run('clusters', 'wait', 'web', 'api')).code).toBe(0);
+    expect((await ci.run('clusters', 'wait', 'web', '--timeout', '1m')).code).toBe(0);
     expect((await ci.run('clusters', 'wait', 'web', '--for', 'hibernated', '--timeout', '1s')).code).toBe(6);
-    expect(await ci.run('clusters', 'hibernate', 'api', '--dry-run')).toMatchObject({
-      code: 0,
-      out: expect.stringContaining('hibernated'),
-    });
-    expect(await ci.run('clusters', 'delete', 'api')).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
-    expect((await ci.run('clusters', 'protect', 'api')).code).toBe(0);
-    expect(await ci.run('clusters', 'delete', 'api', '--yes')).toMatchObject({
-      code: 5,
-      err: expect.stringContaining('deletion_protected'),
-    });
-    expect((await ci.run('clusters', 'unprotect', 'api')).code).toBe(0);
     expect(await ci.json('clusters', 'delete', 'api', '--yes', '--wait')).toMatchObject({
       operation: { state: 'succeeded' },
     });
-    expect((await ci.run('clusters', 'wait', 'api', '--for', 'deleted')).code).toBe(0);
     expect((await ci.run('clusters', 'wait', 'api')).code).toBe(4);
-    expect((await ci.run('clusters', 'delete', 'api', '--yes')).code).toBe(4);
-    expect((await ci.run('clusters', 'delete', 'api', '--yes', '--ignore-not-found')).code).toBe(0);
     expect(await ci.json('clusters', 'list')).toEqual([
       expect.objectContaining({ metadata: expect.objectContaining({ name: 'web' }) }),
     ]);
@@ -170,7 +132,6 @@ describe('record sets', () => {
     await writeFile(file, `${zone}${lines.join('\n')}\n`);
 
     expect(await dns.run('dns', 'diff', file)).toMatchObject({ code: 1, out: expect.stringContaining('30 to add') });
-    expect(await dns.run('dns', 'import', file)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
     const running = dns.start(['dns', 'import', file, '--yes']);
     await running.untilSaid(/3 of 30 done/);
     running.signal('SIGINT');
@@ -178,42 +139,27 @@ describe('record sets', () => {
       code: 130,
       err: expect.stringContaining('Run the same command again'),
     });
-    const between = (await dns.json('dns', 'list')).length;
-    expect(between).toBeLessThan(kept + 30);
 
-    expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({ code: 0 });
-
-    expect(await dns.run('dns', 'diff', file, '--prune')).toMatchObject({ code: 0 });
+    expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^([12]\d|\d) to add/m),
+    });
     expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
       code: 0,
       out: expect.stringContaining(`${kept + 30} unchanged`),
     });
-    await writeFile(file, `${zone}www.globex A 192.0.2.1\nnonsense\n`);
-    expect((await dns.run('dns', 'diff', file)).code).toBe(2);
-    expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('Nothing was changed'),
-    });
     await writeFile(file, zone);
     const most = `This removes 30 of ${kept + 30} record sets.`;
-    for (const prune of [['--prune'], ['--prune=29']]) {
-      expect(await dns.run('dns', 'import', file, '--yes', ...prune)).toMatchObject({
-        code: 2,
-        err: expect.stringContaining(`${most} No terminal to prompt on. Pass --prune=30`),
-      });
-    }
-    expect(await dns.run('dns', 'import', file, '--dry-run', '--prune')).toMatchObject({
-      code: 0,
-      err: `${most} It needs --prune=30.\n`,
+    expect(await dns.run('dns', 'import', file, '--yes', '--prune')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(`${most} No terminal to prompt on. Pass --prune=30`),
     });
-    expect(await dns.run('dns', 'import', file, '--prune=30')).toMatchObject({ code: 2 });
     expect(await dns.json('dns', 'list')).toHaveLength(kept + 30);
     expect(await dns.run('dns', 'import', file, '--yes', '--prune=30')).toMatchObject({
       code: 0,
       out: expect.stringContaining('30 to remove'),
     });
     expect(await dns.json('dns', 'list')).toHaveLength(kept);
-    await dns.json('dns', 'delete', 'kept.acme', 'A', '--yes');
   });
 });
 
@@ -239,72 +185,12 @@ describe('a pipeline without a DNS token', () => {
     expect(await ci.run('dns', 'token', '--', ...write('other.acme'))).toMatchObject({ code: 9, out: '403\n' });
     expect(await ci.run('dns', 'token', '--', ...write('web.ci.acme'))).toMatchObject({ code: 0, out: '201\n' });
 
-    expect(await ci.run('dns', 'token')).toMatchObject({ code: 0, out: expect.stringMatching(/^[A-Za-z0-9]{64}\n$/) });
-    expect(await ci.run('dns', 'token', '--', 'no-such-program')).toMatchObject({
-      code: 2,
-      err: 'corral: no-such-program cannot be run. Check its name and PATH.\n',
-    });
     const [entry] = await ann.json('audit', '--kind', 'dns', '--limit', '1');
     expect(entry).toMatchObject({ actor: { kind: 'account', name: 'ci' }, target: { name: 'web.ci.acme' } });
-    for (const name of ['piped.acme', 'web.ci.acme']) await ann.json('dns', 'delete', name, 'A', '--yes');
   });
 });
 
-describe('the rest of the product', () => {
-  it('has connections, pools, operations, usage and the catalogue', async () => {
-    const created = await ann.runWith({ input: 'b'.repeat(64) }, 'connections', 'create', 'spare', '--name', 'Spare');
-    expect(created).toMatchObject({ code: 0, out: expect.stringContaining('spare') });
-    expect(await ann.json('connections', 'set', 'spare', '--name', 'Second')).toMatchObject({
-      spec: { name: 'Second' },
-    });
-    const seen = await ann.run('connections', 'set', 'spare', '--token', 'c'.repeat(64));
-    expect(seen).toMatchObject({ code: 2, err: expect.stringContaining('--token -') });
-    expect(await ann.json('connections', 'list')).toHaveLength(2);
-    expect((await ann.run('connections', 'delete', 'spare', '--yes')).code).toBe(0);
-
-    const file = await fileOf(ci, 'pools.yaml', declared('pools'));
-    await ci.json('clusters', 'apply', '-f', file, '--wait');
-    const planned = ['pools', 'set', 'pools', 'general', '--max', '3'];
-    expect(await ci.run(...planned, '--dry-run')).toMatchObject({ code: 0, out: expect.stringContaining('1–3 nodes') });
-    expect(await ci.run(...planned)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
-    expect(await ci.json(...planned, '--yes')).toMatchObject({ minimum: 1, maximum: 3, machineType: 'cx22' });
-    expect(await ci.run('pools', 'set', 'pools', 'none')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--max'),
-    });
-    expect(await ci.run('pools', 'list', 'pools')).toMatchObject({
-      out: expect.stringMatching(/general +managed +cx22 +1–3/),
-    });
-
-    const [newest] = await ci.json('operations', 'list', '--target', 'pools');
-    expect(newest).toMatchObject({ kind: 'cluster.update' });
-    expect(await ci.json('operations', 'wait', newest.id)).toMatchObject({ state: 'succeeded' });
-    expect((await ci.run('usage', '--step', 'hour')).code).toBe(0);
-    expect((await ci.run('catalogue')).out).toContain('cx22');
-    expect((await ci.run('clusters', 'delete', 'pools', '--yes')).code).toBe(0);
-  });
-
-  it('has people, invitations, sessions and issuers', async () => {
-    const people = await ann.json('people', 'list');
-    const member = people.find(({ role }: { role: string }) => role === 'member');
-    expect(await ann.run('people', 'role', String(member.id), 'viewer', '--dry-run')).toMatchObject({
-      out: expect.stringContaining('becomes viewer'),
-    });
-    expect(await ann.json('people', 'role', String(member.id), 'viewer', '--yes')).toMatchObject({ role: 'viewer' });
-    await ann.json('people', 'role', String(member.id), 'member', '--yes');
-    const { id } = await ann.json('invitations', 'create', 'grace@acme.test');
-    expect(await ann.run('invitations', 'revoke', id)).toMatchObject({ code: 0 });
-    const [, revoked] = await ann.json('audit', '--name', 'grace@acme.test');
-    expect(await ann.json('audit', '--request-id', revoked.requestId)).toEqual([revoked]);
-    expect(await ann.json('sessions', 'list')).toContainEqual(expect.objectContaining({ current: true }));
-    const trust = ['--issuer', 'https://issuer.acme.test', '--audience', apiUrl, '--account', 'ci'];
-    expect(await ann.run('issuers', 'set', 'forge', ...trust, '--claim', 'ref=x')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining('--claim sub='),
-    });
-    expect((await ann.run('issuers', 'list')).out).toBe('There are no trusted issuers.\n');
-  });
-
+describe('the service', () => {
   it('says what works for a person and for a service account', async () => {
     expect(await ann.run('doctor')).toMatchObject({
       code: 0,
@@ -325,9 +211,6 @@ describe('the rest of the product', () => {
     expect(JSON.parse(refused.err)).toMatchObject({
       error: { status: 404, code: 'not_found', exitCode: 4, requestId: expect.any(String) },
     });
-    expect((await ann.run('open', 'clusters', 'web', '--print')).out).toBe(
-      `${apiUrl}/console/teams/acme/clusters/web\n`,
-    );
   });
 });
 
@@ -338,16 +221,5 @@ describe('a command that cannot do its work', () => {
     expect((await ci.runWith({ env }, 'clusters', 'list')).code).toBe(3);
     expect((await ci.runWith({ env }, 'dns', 'list')).code).toBe(3);
     expect((await ci.runWith({ env: { CORRAL_TOKEN: 'with\nbreak' } }, 'clusters', 'list')).code).toBe(2);
-  });
-
-  it('ends with 2 for what it does not know', async () => {
-    for (const args of [
-      ['clustres'],
-      ['clusters', 'list', '--fast'],
-      ['dns', 'set', 'www.acme'],
-      ['clusters', 'list', '-o', 'xml'],
-    ]) {
-      expect(await ci.run(...args)).toMatchObject({ code: 2, out: '' });
-    }
   });
 });
