@@ -324,7 +324,7 @@ describe('what a token says of itself', () => {
       const { id: teamId } = await gateway.createTeam('seated');
       const user = await userStore(gateway.prisma).createUser({ email: 'eve@example.test' });
       await gateway.prisma.membership.create({ data: { teamId, userId: user.id, role: 'member' } });
-      const sessions = sessionStore(gateway.pool, { idleMs: 3_600_000, absoluteMs: 3_600_000 });
+      const sessions = sessionStore(gateway.pool, gateway.prisma, { idleMs: 3_600_000, absoluteMs: 3_600_000 });
       const { secret } = await sessions.start(user.id, null);
       const { id: sessionId } = (await sessions.find(secret)) as { id: string };
       const started = await startDnsSession(gateway.prisma, { sessionId, userId: user.id, teamId });

@@ -3,44 +3,29 @@ import type { TeamId } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import type { SessionTimes } from './sessions/store.js';
 
-/**
- * SQL for what was used and when, by the database's clock. Rows are locked in order of id, to avoid deadlocks with
- * other batches.
- */
-const batchOf = (table: TokenTable | 'session') => `
-  batch AS (
-    SELECT used.id, (now() - age_ms * interval '1 ms')::timestamptz(3) AS at
-    FROM unnest($1::uuid[], $2::float8[]) AS used(id, age_ms)
-  ), held AS MATERIALIZED (
-    SELECT id FROM ${table} WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
-  )`;
-
-type TokenTable = 'dns_token' | 'service_account_token';
-
 /** Records when each DNS token was last used. */
 export const lastUsedRecorder = (pool: Pool, onError: (error: Error) => void): UseRecorder =>
-  tokenUseRecorder('dns_token', pool, onError);
+  useRecorder(pool, 'dns_token', TOKEN_USE, onError);
 
 /** Records when each token of a service account was last used. */
 export const accountTokenUseRecorder = (pool: Pool, onError: (error: Error) => void): UseRecorder =>
-  tokenUseRecorder('service_account_token', pool, onError);
+  useRecorder(pool, 'service_account_token', TOKEN_USE, onError);
 
-function tokenUseRecorder(table: TokenTable, pool: Pool, onError: (error: Error) => void): UseRecorder {
-  const text = `WITH ${batchOf(table)}
-                UPDATE ${table} SET last_used_at = GREATEST(last_used_at, batch.at)
-                FROM held JOIN batch USING (id) WHERE ${table}.id = held.id`;
-  return useRecorder((ids, agesMs) => pool.query(text, [ids, agesMs]), onError);
-}
+const TOKEN_USE = 'last_used_at = GREATEST(last_used_at, batch.at)';
 
 /** Extends the idle expiry of sessions in use, never beyond their absolute expiry and never backwards. */
-export function sessionUseRecorder(pool: Pool, { idleMs }: SessionTimes, onError: (error: Error) => void): UseRecorder {
-  const text = `WITH ${batchOf('session')}
-                UPDATE session SET last_seen_at = GREATEST(last_seen_at, batch.at),
-                  idle_expires_at = GREATEST(idle_expires_at,
-                                             LEAST(expires_at, batch.at + $3::bigint * interval '1 ms'))
-                FROM held JOIN batch USING (id) WHERE session.id = held.id`;
-  return useRecorder((ids, agesMs) => pool.query(text, [ids, agesMs, idleMs]), onError);
-}
+export const sessionUseRecorder = (
+  pool: Pool,
+  { idleMs }: SessionTimes,
+  onError: (error: Error) => void,
+): UseRecorder =>
+  useRecorder(
+    pool,
+    'session',
+    `last_seen_at = GREATEST(last_seen_at, batch.at),
+     idle_expires_at = GREATEST(idle_expires_at, LEAST(expires_at, batch.at + ${idleMs} * interval '1 ms'))`,
+    onError,
+  );
 
 export interface UseRecorder {
   note(id: string): void;
@@ -51,27 +36,29 @@ export interface UseRecorder {
 const FLUSH_MS = 10_000;
 
 /**
- * Records when things were last used, in one statement per interval whatever the traffic. A crash loses one interval.
+ * Records when rows were last used, in one statement per interval whatever the traffic. A crash loses one interval. It says how long
+ * ago each use was, because process clocks differ but elapsed time does not.
  *
- * @param write takes the ids in order, and how many ms ago each was last used, because process clocks differ but
- *   elapsed time does not. Retried with the next interval when it fails
+ * @param changes SQL: assignments, from `batch.at`. Retried with the next interval when they fail
  */
-function useRecorder(
-  write: (ids: string[], agesMs: number[]) => Promise<unknown>,
-  onError: (error: Error) => void,
-): UseRecorder {
+function useRecorder(pool: Pool, table: string, changes: string, onError: (error: Error) => void): UseRecorder {
+  // Rows are locked in order of id, to avoid deadlocks with other batches.
+  const text = `
+    WITH batch AS (
+      SELECT used.id, (now() - age_ms * interval '1 ms')::timestamptz(3) AS at
+      FROM unnest($1::uuid[], $2::float8[]) AS used(id, age_ms)
+    ), held AS MATERIALIZED (
+      SELECT id FROM ${table} WHERE id = ANY($1::uuid[]) ORDER BY id FOR NO KEY UPDATE
+    )
+    UPDATE ${table} SET ${changes} FROM held JOIN batch USING (id) WHERE ${table}.id = held.id`;
   let used = new Map<string, number>();
   const flush = async (): Promise<void> => {
     if (used.size === 0) return;
     const batch = used;
     used = new Map();
     try {
-      const ids = [...batch.keys()].sort();
       const now = performance.now();
-      await write(
-        ids,
-        ids.map((id) => now - (batch.get(id) as number)),
-      );
+      await pool.query(text, [[...batch.keys()], [...batch.values()].map((at) => now - at)]);
     } catch (error) {
       for (const [id, at] of batch) if (!used.has(id)) used.set(id, at);
       onError(error as Error);

@@ -298,7 +298,7 @@ describe('last used', () => {
 
     it('do not deadlock for sessions, nor with the revocation of all sessions of their user', async () => {
       const times = { idleMs: 7_200_000, absoluteMs: 7_200_000 };
-      const store = sessionStore(database.pool, times);
+      const store = sessionStore(database.pool, database.prisma, times);
       const errors = await rounds(async (order, onError) => {
         const recorder = sessionUseRecorder(database.pool, times, onError);
         for (const id of order(sessions)) recorder.note(id);
@@ -333,7 +333,7 @@ describe('sessions', () => {
   let ann: UserRecord;
   beforeAll(async () => {
     users = userStore(database.prisma);
-    sessions = sessionStore(database.pool, times);
+    sessions = sessionStore(database.pool, database.prisma, times);
     ann = await users.createUser({ email: 'Ann@Acme.test', displayName: 'Ann' });
   });
 
@@ -384,7 +384,7 @@ describe('sessions', () => {
     });
 
     it('has no idle time beyond its absolute expiry', async () => {
-      const short = sessionStore(database.pool, { idleMs: 10 * HOUR_MS, absoluteMs: HOUR_MS });
+      const short = sessionStore(database.pool, database.prisma, { idleMs: 10 * HOUR_MS, absoluteMs: HOUR_MS });
 
       const session = await short.find((await short.start(ann.id, null)).secret);
 
@@ -472,7 +472,7 @@ describe('sessions', () => {
       const started = [];
       for (let time = 0; time < 20; time += 1) started.push((await sessions.start(hal.id, null)).secret);
       const newest = await sessions.find(started.at(-1) as string);
-      const codes = signInCodeStore(database.pool, times);
+      const codes = signInCodeStore(database.prisma, times);
       const request = { codeChallenge: 'c'.repeat(43), redirectUri: 'http://127.0.0.1:1/' };
       const all = await Promise.all([1, 2].map(() => codes.issue(newest?.id as string, { ...request, name: 'CLI' })));
 
@@ -573,7 +573,7 @@ describe('identities', () => {
       const known = { issuer: 'https://id.test', subject: 'ida' };
 
       await expect(handedOn()).rejects.toMatchObject({ reason: 'another_identity' });
-      const sessions = sessionStore(database.pool, { idleMs: 60_000, absoluteMs: 60_000 });
+      const sessions = sessionStore(database.pool, database.prisma, { idleMs: 60_000, absoluteMs: 60_000 });
       const { secret } = await sessions.start(first.id, null);
       expect(await identities.listIdentities(first.id)).toEqual([expect.objectContaining(known)]);
       expect(await unlinkIdentity(database.prisma, first.id, { ...known, subject: 'bob' })).toBe(false);

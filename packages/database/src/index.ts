@@ -20,6 +20,7 @@ export { type RetentionRule, retentionCount, retentionRules } from './retention/
 export { type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { grantServiceRights, roleOf } from './roles/grant-rights.js';
 export { type DatabaseService, databaseServices } from './roles/service-rights.js';
+export { lockRows } from './row-locks.js';
 export { behindTransactionPooler, databaseCheck, missingMigration, startCheck } from './server-checks.js';
 export { prepareSession } from './session-settings.js';
 export { isDatabaseAway, isLockTimeout, isUniqueViolation } from './statement-errors.js';

@@ -413,7 +413,7 @@ describe('events end', () => {
       const at = await startReplica(live.api, {
         heartbeatMs: 100,
         databaseUrl: url.href,
-        deps: { prisma, sessions: sessionStore(pool, times) },
+        deps: { prisma, sessions: sessionStore(pool, prisma, times) },
       });
       try {
         const following = await live.begin(at);

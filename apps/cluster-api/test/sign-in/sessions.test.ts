@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { sessionStore } from '@corral/auth';
-import { connectPool, type Pool } from '@corral/database';
+import { connectPool, connectPrisma, type Pool } from '@corral/database';
 import { patientPool } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { type Replica, startReplica } from '../support/events/start-replica.js';
@@ -161,7 +161,7 @@ describe('own sessions', () => {
       ...patientPool,
       onIdleError: () => undefined,
     });
-    const sessions = sessionStore(pool, { idleMs: 12 * HOUR_MS, absoluteMs: 168 * HOUR_MS });
+    const sessions = sessionStore(pool, connectPrisma(pool), { idleMs: 12 * HOUR_MS, absoluteMs: 168 * HOUR_MS });
     replica = await startReplica(site.test, { deps: { sessions } });
     site.idp.accounts.set('ann', { email: 'ann@acme.test', email_verified: true });
     site.idp.accounts.set('bob', { email: 'bob@acme.test', email_verified: true });

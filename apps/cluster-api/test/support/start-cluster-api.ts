@@ -103,7 +103,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
   });
   const { pool, prisma: db, changes } = connected;
   const times = { idleMs: options.idleMs ?? 12 * HOUR_MS, absoluteMs: options.absoluteMs ?? 168 * HOUR_MS };
-  const sessions = sessionStore(pool, times);
+  const sessions = sessionStore(pool, db, times);
   const sessionUse = sessionUseRecorder(pool, times, () => undefined);
   const accountUse = accountTokenUseRecorder(pool, () => undefined);
   const wakeups: Wakeup[] = [];
@@ -147,7 +147,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     pool,
     changes,
     sessions,
-    codes: signInCodeStore(pool, times),
+    codes: signInCodeStore(db, times),
     sessionUse,
     accounts: accountVerifier(pool),
     accountUse,

@@ -1,6 +1,7 @@
 import { dnsLimits, type TeamId, type UserId } from '@corral/contracts';
-import { type Prisma, rowClock, type Sql, sql, sqlText } from '@corral/database';
+import { lockRows, type Prisma, readClock, type Transaction } from '@corral/database';
 import type { CallingAccount } from '../accounts/account-tokens.js';
+import { isActiveAt } from '../sessions/store.js';
 import { DNS_READ_SCOPE, DNS_SCOPE, hashDnsToken, mintDnsToken } from './token-verifier.js';
 
 export interface DnsSessionOwner {
@@ -18,9 +19,6 @@ export interface DnsSession {
 /** Name of the tokens of people in the table. They are in no list. */
 const NAME = 'session';
 
-/** The end of a token by now. */
-const ENDS_AT = sql`clock_timestamp() + ${dnsLimits.sessionTokenSeconds}::int * interval '1 s'`;
-
 /**
  * Issues a DNS token that belongs to a session and a membership: database triggers revoke it when either ends, or the member
  * becomes a viewer or the reverse. That of a viewer only reads. It expires after 15 minutes, and no later than its session
@@ -33,20 +31,29 @@ export const startDnsSession = (
   prisma: Prisma,
   { sessionId, userId, teamId }: DnsSessionOwner,
 ): Promise<DnsSession | null> =>
-  issue(prisma, {
-    owner: sql`
-      SELECT least(${ENDS_AT}, session.expires_at, session.idle_expires_at) AS ends_at,
-             CASE membership.role WHEN 'viewer' THEN ${DNS_READ_SCOPE} ELSE ${DNS_SCOPE} END AS scope,
-             session.user_id AS created_by, NULL::jsonb AS account, NULL AS within_name, ARRAY[]::text[] AS within_types
-      FROM session JOIN membership ON membership.user_id = session.user_id
-      WHERE session.id = ${sessionId}::uuid AND session.user_id = ${userId}::uuid AND membership.team_id = ${teamId}::uuid
-        AND session.revoked_at IS NULL
-        AND least(session.expires_at, session.idle_expires_at) > ${sqlText(rowClock)}
-      FOR SHARE OF session, membership`,
-    sessionId,
-    teamId,
-    name: NAME,
-    keptMax: dnsLimits.activeTokensPerSession,
+  prisma.$transaction<DnsSession | null>(async (tx) => {
+    // Against their end, whose trigger otherwise could not see the new token.
+    await lockRows(tx, 'session', { id: sessionId }, 'SHARE');
+    await lockRows(tx, 'membership', { team_id: teamId, user_id: userId }, 'SHARE');
+    const now = await readClock(tx);
+    const session = await tx.session.findUnique({
+      where: { id: sessionId, userId, ...isActiveAt(now) },
+      select: { expiresAt: true, idleExpiresAt: true },
+    });
+    const membership = await tx.membership.findUnique({ where: { teamId_userId: { teamId, userId } } });
+    if (session === null || membership === null) return null;
+    return issue(tx, now, {
+      teamId,
+      sessionId,
+      endsBy: [session.expiresAt, session.idleExpiresAt],
+      keptMax: dnsLimits.activeTokensPerSession,
+      data: {
+        name: NAME,
+        createdById: userId,
+        scopes: [membership.role === 'viewer' ? DNS_READ_SCOPE : DNS_SCOPE],
+        withinTypes: [],
+      },
+    });
   });
 
 /**
@@ -57,51 +64,74 @@ export const startDnsSession = (
  *
  * @returns null when the token has ended, or the account has changed meanwhile
  */
-export function startDnsSessionOfAccount(prisma: Prisma, caller: CallingAccount): Promise<DnsSession | null> {
-  const { id, name, tokenId, issuer, subject, team } = caller;
-  return issue(prisma, {
-    owner: sql`
-      SELECT least(${ENDS_AT}, token.expires_at) AS ends_at,
-             CASE WHEN account.role <> 'viewer' AND account.actions @> ARRAY['change', 'delete'] THEN ${DNS_SCOPE}
-                  ELSE ${DNS_READ_SCOPE} END AS scope,
-             NULL::uuid AS created_by, ${JSON.stringify({ id, name, tokenId, issuer, subject })}::jsonb AS account,
-             account.dns_within_name AS within_name, account.dns_within_types AS within_types
-      FROM service_account_token AS token JOIN service_account AS account ON account.id = token.account_id
-      WHERE token.id = ${tokenId}::uuid AND account.team_id = ${team.id}::uuid
-        AND account.clusters = ${[...caller.clusters]}::text[]
-        AND token.revoked_at IS NULL AND token.expires_at > ${sqlText(rowClock)}
-      FOR SHARE OF token, account`,
-    sessionId: tokenId,
-    teamId: team.id,
-    name,
-    keptMax: dnsLimits.activeTokensPerAccountToken,
+export const startDnsSessionOfAccount = (
+  prisma: Prisma,
+  { id, name, tokenId, issuer, subject, team, clusters }: CallingAccount,
+): Promise<DnsSession | null> =>
+  prisma.$transaction<DnsSession | null>(async (tx) => {
+    // As above. The account comes first, as in its deletion.
+    await lockRows(tx, 'service_account', { id }, 'SHARE');
+    await lockRows(tx, 'service_account_token', { id: tokenId }, 'SHARE');
+    const now = await readClock(tx);
+    const token = await tx.serviceAccountToken.findUnique({
+      where: {
+        id: tokenId,
+        revokedAt: null,
+        expiresAt: { gt: now },
+        account: { id, teamId: team.id, clusters: { equals: [...clusters] } },
+      },
+      select: { expiresAt: true, account: true },
+    });
+    if (token === null) return null;
+    const { role, actions, dnsWithinName, dnsWithinTypes } = token.account;
+    const mayWrite = role !== 'viewer' && actions.includes('change') && actions.includes('delete');
+    return issue(tx, now, {
+      teamId: team.id,
+      sessionId: tokenId,
+      endsBy: [token.expiresAt],
+      keptMax: dnsLimits.activeTokensPerAccountToken,
+      data: {
+        name,
+        account: { id, name, tokenId, issuer, subject },
+        scopes: [mayWrite ? DNS_SCOPE : DNS_READ_SCOPE],
+        withinName: dnsWithinName,
+        withinTypes: dnsWithinTypes,
+      },
+    });
   });
-}
 
 interface Issue {
-  /** Reads the owner, and locks its rows against their end, whose trigger otherwise could not see the new token. */
-  readonly owner: Sql;
-  readonly sessionId: string;
   readonly teamId: TeamId;
-  readonly name: string;
+  readonly sessionId: string;
+  readonly endsBy: readonly Date[];
   readonly keptMax: number;
+  /** Whose token it is, and what it covers. */
+  readonly data: {
+    readonly name: string;
+    readonly createdById?: UserId;
+    readonly account?: object;
+    readonly scopes: string[];
+    readonly withinName?: string | null;
+    readonly withinTypes: string[];
+  };
 }
 
-async function issue(prisma: Prisma, { owner, sessionId, teamId, name, keptMax }: Issue): Promise<DnsSession | null> {
+async function issue(
+  tx: Transaction,
+  now: Date,
+  { teamId, sessionId, endsBy, keptMax, data }: Issue,
+): Promise<DnsSession> {
+  const old = await tx.dnsToken.findMany({
+    where: { sessionId, teamId, revokedAt: null, expiresAt: { gt: now } },
+    orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
+    skip: keptMax - 1,
+    select: { id: true },
+  });
+  await tx.dnsToken.updateMany({ where: { id: { in: old.map(({ id }) => id) } }, data: { revokedAt: now } });
   const token = mintDnsToken();
   const hash = new Uint8Array(hashDnsToken(token));
-  const [issued] = await prisma.$queryRaw<{ expiresAt: Date }[]>`
-    WITH owner AS MATERIALIZED (${owner}), replaced AS (
-      UPDATE dns_token SET revoked_at = clock_timestamp()
-      WHERE id IN (SELECT id FROM dns_token
-                   WHERE session_id = ${sessionId}::uuid AND team_id = ${teamId}::uuid
-                     AND revoked_at IS NULL AND expires_at > ${sqlText(rowClock)}
-                   ORDER BY created_at DESC, id OFFSET ${keptMax - 1})
-    )
-    INSERT INTO dns_token (team_id, created_by, session_id, account, name, hash, scopes, within_name, within_types, expires_at)
-    SELECT ${teamId}::uuid, created_by, ${sessionId}::uuid, account, ${name}, ${hash}, ARRAY[scope], within_name, within_types,
-           ends_at
-    FROM owner
-    RETURNING expires_at AS "expiresAt"`;
-  return issued === undefined ? null : { token, expiresAt: issued.expiresAt };
+  const ends = [now.getTime() + dnsLimits.sessionTokenSeconds * 1_000, ...endsBy.map((end) => end.getTime())];
+  const expiresAt = new Date(Math.min(...ends));
+  await tx.dnsToken.createMany({ data: [{ ...data, teamId, sessionId, hash, createdAt: now, expiresAt }] });
+  return { token, expiresAt };
 }

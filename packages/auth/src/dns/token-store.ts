@@ -8,7 +8,7 @@ import {
   textRules,
   type UserId,
 } from '@corral/contracts';
-import { lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockRows, lockTeamChanges, type Prisma, readClock, type Transaction } from '@corral/database';
 import { type NamedTeam, TeamRuleError } from '../people/team-store.js';
 import { personOf } from '../people/user-store.js';
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from './token-verifier.js';
@@ -222,10 +222,7 @@ export async function revokeOrHandOverDnsTokens(
   handling: DnsTokenHandling,
   by: DnsTokenActor,
 ): Promise<FormerMemberDnsToken[]> {
-  // Fixed lock order, to avoid deadlocks.
-  await tx.$queryRaw`
-    SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND created_by = ${createdById}::uuid AND revoked_at IS NULL
-    ORDER BY id FOR NO KEY UPDATE`;
+  await lockRows(tx, 'dns_token', { team_id: teamId, created_by: createdById, revoked_at: null });
   const now = await readClock(tx);
   const tokens = await tx.dnsToken.updateManyAndReturn({
     where: createdBy(teamId, createdById, now),

@@ -1,5 +1,5 @@
 import { asTeamId, type UserId } from '@corral/contracts';
-import { lockChangesOfTeams, readClock, type Transaction } from '@corral/database';
+import { lockChangesOfTeams, lockRows, readClock, type Transaction } from '@corral/database';
 import { revokeOrHandOverDnsTokens } from '../dns/token-store.js';
 import { endSessions } from '../sessions/store.js';
 import type { NamedTeam } from './team-store.js';
@@ -29,13 +29,12 @@ export interface UserEnd {
 export async function endUser(tx: Transaction, user: NamedUser, operator: string): Promise<UserEnd> {
   await lockTeamsOf(tx, user.id);
   // Blocks new rows that refer to the person until the end: no session, membership or token.
-  await tx.$queryRaw`SELECT id FROM app_user WHERE id = ${user.id}::uuid FOR UPDATE`;
+  await lockRows(tx, 'app_user', { id: user.id }, 'UPDATE');
   const { id: userId, email } = user;
-  // All tokens in one statement, in order of id across teams, to avoid deadlocks.
-  await tx.$queryRaw`
-      SELECT id FROM dns_token WHERE created_by = ${userId}::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE`;
+  // All tokens at once, in order of id across teams, to avoid deadlocks.
+  await lockRows(tx, 'dns_token', { created_by: userId, revoked_at: null });
   const now = await readClock(tx);
-  const sessions = await endSessions(tx, userId);
+  const sessions = await endSessions(tx, { userId });
   const identities = await tx.userIdentity.deleteMany({ where: { userId } });
   await tx.invitation.updateMany({ where: { email, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
   const teams = await tx.team.findMany({

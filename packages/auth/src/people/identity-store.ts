@@ -1,5 +1,5 @@
 import { asUserId, type UserId } from '@corral/contracts';
-import { isUniqueViolation, type Prisma, type Transaction } from '@corral/database';
+import { isUniqueViolation, lockRows, type Prisma, type Transaction } from '@corral/database';
 import { endSessions } from '../sessions/store.js';
 import {
   decideIdentity,
@@ -68,7 +68,7 @@ export async function unlinkIdentity(
 ): Promise<boolean> {
   const { count } = await tx.userIdentity.deleteMany({ where: { userId, issuer, subject } });
   if (count === 0) return false;
-  await endSessions(tx, userId);
+  await endSessions(tx, { userId });
   return true;
 }
 
@@ -111,7 +111,7 @@ async function readHolder(tx: Transaction, claims: IdentityClaims): Promise<Hold
   const email = vouchedEmail(claims);
   if (email === null) return null;
   // Locked until the end, so that of two concurrent subjects the second sees the first.
-  await tx.$queryRaw`SELECT id FROM app_user WHERE email = ${email} FOR NO KEY UPDATE`;
+  await lockRows(tx, 'app_user', { email });
   const ofIssuer = { where: { issuer: claims.issuer }, select: { subject: true } };
   const row = await tx.user.findUnique({ where: { email }, select: { ...personFields, identities: ofIssuer } });
   if (row === null) return null;

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import { clusterLimits, cutText, type Role, type SignInMethod, type TeamId, type UserId } from '@corral/contracts';
-import { isHeldNow, type Pool, rowClock, type Transaction } from '@corral/database';
+import { isHeldNow, lockRows, type Pool, type Prisma, readClock, rowClock, type Transaction } from '@corral/database';
 
 export const SESSION_COOKIE = 'sessionid';
 const SECRET_BYTES = 32;
@@ -77,8 +77,8 @@ export interface SessionOrigin {
   readonly userAgent: string;
 }
 
-/** Whether a row of `session` has not ended, as SQL. */
-export const isActiveSession = `session.revoked_at IS NULL AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`;
+/** Prisma condition: the session has not ended. @param now the database's clock */
+export const isActiveAt = (now: Date) => ({ revokedAt: null, idleExpiresAt: { gt: now }, expiresAt: { gt: now } });
 
 /** A session as its owner sees it. */
 export interface SessionRecord extends SessionOrigin {
@@ -102,35 +102,6 @@ export interface SessionPage {
   readonly after: { readonly createdAt: Date; readonly id: string } | null;
 }
 
-/**
- * Parts of a statement that starts a session. They end the oldest sessions of its person beyond the bound, and others. Concurrent
- * sign-ins do not see each other, so there may be more until the next one.
- *
- * @param person SQL: a query for the `user_id`
- * @param also SQL: a query for the ids of the others
- */
-export const endOldest = (person: string, also: string): string => `
-  also AS MATERIALIZED (${also}),
-  ending AS MATERIALIZED (
-    SELECT id FROM session
-    WHERE revoked_at IS NULL AND id IN (
-      SELECT id FROM also
-      UNION ALL (SELECT id FROM session WHERE user_id = (${person}) AND ${isActiveSession} AND id NOT IN (SELECT id FROM also)
-                 ORDER BY created_at DESC, id OFFSET ${clusterLimits.sessionsPerPerson - 1}))
-    -- Fixed lock order, to avoid deadlocks.
-    ORDER BY id FOR NO KEY UPDATE
-  ), ended AS (
-    UPDATE session SET revoked_at = now() FROM ending WHERE session.id = ending.id
-  )`;
-
-const startSession = {
-  text: `WITH ${endOldest('SELECT $1::uuid', 'SELECT id FROM session WHERE hash = $4')}
-         INSERT INTO session (user_id, hash, idle_expires_at, expires_at, method, user_agent)
-         VALUES ($1, $2, now() + least($3::bigint, $5::bigint) * interval '1 ms', now() + $5::bigint * interval '1 ms',
-                 $6, $7)
-         RETURNING expires_at AS "expiresAt"`,
-};
-
 /** One indexed look-up per request without a cache, so a revocation or a changed role applies immediately. */
 const findSession = {
   name: 'session-by-secret',
@@ -147,59 +118,96 @@ const findSession = {
                           WHERE membership.user_id = session.user_id), '[]') AS memberships,
                 ${isHeldNow} AS "isHeld"
          FROM session JOIN app_user ON app_user.id = session.user_id
-         WHERE session.hash = $1 AND ${isActiveSession}`,
+         WHERE session.hash = $1 AND session.revoked_at IS NULL
+           AND least(session.idle_expires_at, session.expires_at) > ${rowClock}`,
 };
 
-const revokeSession = {
-  text: 'UPDATE session SET revoked_at = now() WHERE hash = $1 AND revoked_at IS NULL',
-};
+/** Revokes sessions within the caller's transaction. @returns how many */
+export async function endSessions(tx: Transaction, which: SessionCondition): Promise<number> {
+  const found = await tx.session.findMany({ where: { ...which, revokedAt: null }, select: { id: true } });
+  const ids = found.map(({ id }) => id);
+  if (ids.length === 0) return 0;
+  await lockRows(tx, 'session', { id: ids });
+  const { count } = await tx.session.updateMany({
+    where: { id: { in: ids }, revokedAt: null },
+    data: { revokedAt: await readClock(tx) },
+  });
+  return count;
+}
 
-const listSessions = {
-  text: `SELECT id, method, name, user_agent AS "userAgent", created_at AS "createdAt", last_seen_at AS "lastSeenAt",
-                expires_at AS "expiresAt"
-         FROM session
-         WHERE user_id = $1 AND ${isActiveSession}
-           AND ($3::timestamptz IS NULL OR created_at < $3 OR (created_at = $3 AND id > $4::uuid))
-         ORDER BY created_at DESC, id LIMIT $2`,
-};
+type SessionCondition = NonNullable<Parameters<Transaction['session']['updateMany']>[0]['where']>;
 
-const revokeOneSession = {
-  text: `UPDATE session SET revoked_at = now() WHERE id = $2 AND user_id = $1 AND ${isActiveSession}`,
-};
+export interface NewSession extends SessionOrigin {
+  readonly id?: string;
+  readonly userId: UserId;
+  readonly name?: string;
+}
 
-const revokeAllSessions = {
-  // Fixed lock order, to avoid deadlocks.
-  text: `WITH held AS MATERIALIZED (
-           SELECT id FROM session WHERE user_id = $1::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE
-         )
-         UPDATE session SET revoked_at = now() FROM held WHERE session.id = held.id`,
-};
+/**
+ * Starts a session. When the person has too many active ones, the oldest end. Concurrent sign-ins do not see each other, so there may
+ * be more until the next one.
+ *
+ * @param replaced the secret of a session that ends as well
+ */
+export async function startSession(
+  tx: Transaction,
+  { idleMs, absoluteMs }: SessionTimes,
+  { userAgent, ...of }: NewSession,
+  replaced: string | null = null,
+): Promise<StartedSession> {
+  const now = await readClock(tx);
+  const after = (ms: number): Date => new Date(now.getTime() + ms);
+  const old = replaced === null ? [] : [storedHashOf(replaced)];
+  const oldest = await tx.session.findMany({
+    where: { userId: of.userId, hash: { notIn: old }, ...isActiveAt(now) },
+    orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
+    skip: clusterLimits.sessionsPerPerson - 1,
+    select: { id: true },
+  });
+  await endSessions(tx, { OR: [{ hash: { in: old } }, { id: { in: oldest.map(({ id }) => id) } }] });
+  const secret = mintSessionSecret();
+  const expiresAt = after(absoluteMs);
+  const times = { createdAt: now, lastSeenAt: now, idleExpiresAt: after(Math.min(idleMs, absoluteMs)), expiresAt };
+  const browser = cutText(userAgent, clusterLimits.userAgentCharacters);
+  await tx.session.create({
+    data: { ...of, ...times, hash: storedHashOf(secret), userAgent: browser },
+    select: { id: true },
+  });
+  return { secret, expiresAt };
+}
 
-/** Revokes all sessions of a user within the caller's transaction. @returns how many */
-export const endSessions = (tx: Transaction, userId: UserId): Promise<number> =>
-  tx.$executeRawUnsafe(revokeAllSessions.text, userId);
+const listed = {
+  id: true,
+  method: true,
+  name: true,
+  userAgent: true,
+  createdAt: true,
+  lastSeenAt: true,
+  expiresAt: true,
+} as const;
+
+const isBehind = ({ createdAt, id }: NonNullable<SessionPage['after']>) => ({
+  OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { gt: id } }],
+});
+
+/** For Prisma. */
+export const storedHashOf = (secret: string): Uint8Array<ArrayBuffer> => new Uint8Array(hashSessionSecret(secret));
 
 export type SessionStore = ReturnType<typeof sessionStore>;
 
-/** Sessions in Postgres. Only Postgres' clock is used. */
-export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes) {
+/**
+ * Sessions in Postgres. Only Postgres' clock is used.
+ *
+ * @param pool for the look-up of each request
+ */
+export function sessionStore(pool: Pool, prisma: Prisma, times: SessionTimes) {
   return {
-    /**
-     * Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. When the person has
-     * too many active ones, the oldest end.
-     */
-    async start(
+    /** Starts a session and ends the one it replaces, so that a sign-in never continues with an earlier identifier. */
+    start: (
       userId: UserId,
       replaced: string | null,
-      { method, userAgent }: SessionOrigin = { method: 'development', userAgent: '' },
-    ): Promise<StartedSession> {
-      const secret = mintSessionSecret();
-      const old = replaced === null ? null : hashSessionSecret(replaced);
-      const browser = cutText(userAgent, clusterLimits.userAgentCharacters);
-      const values = [userId, hashSessionSecret(secret), idleMs, old, absoluteMs, method, browser];
-      const { rows } = await pool.query<{ expiresAt: Date }>({ ...startSession, values });
-      return { secret, expiresAt: (rows[0] as { expiresAt: Date }).expiresAt };
-    },
+      origin: SessionOrigin = { method: 'development', userAgent: '' },
+    ): Promise<StartedSession> => prisma.$transaction((tx) => startSession(tx, times, { userId, ...origin }, replaced)),
 
     /** @returns null for a session that is unknown, revoked or expired */
     async find(secret: string): Promise<Session | null> {
@@ -209,23 +217,34 @@ export function sessionStore(pool: Pool, { idleMs, absoluteMs }: SessionTimes) {
 
     /** Revokes a session, effective with the next request. Unknown sessions are ignored. */
     async revoke(secret: string): Promise<void> {
-      await pool.query({ ...revokeSession, values: [hashSessionSecret(secret)] });
+      const where = { hash: storedHashOf(secret), revokedAt: null };
+      await prisma.session.updateMany({ where, data: { revokedAt: await readClock(prisma) } });
     },
 
     /** A user's active sessions, newest first: at most `limit` after the position `after`. */
     async list(userId: UserId, { limit, after }: SessionPage): Promise<SessionRecord[]> {
-      const values = [userId, limit, after?.createdAt ?? null, after?.id ?? null];
-      return (await pool.query<SessionRecord>({ ...listSessions, values })).rows;
+      const rows = await prisma.session.findMany({
+        where: { userId, ...isActiveAt(await readClock(prisma)), ...(after !== null && isBehind(after)) },
+        orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
+        take: limit,
+        select: listed,
+      });
+      return rows.map((row) => ({ ...row, method: row.method as SignInMethod }));
     },
 
     /** Revokes one session of a user. @returns false when the user has no such active session */
     async revokeOne(userId: UserId, id: string): Promise<boolean> {
-      return (await pool.query({ ...revokeOneSession, values: [userId, id] })).rowCount === 1;
+      const revokedAt = await readClock(prisma);
+      const { count } = await prisma.session.updateMany({
+        where: { id, userId, ...isActiveAt(revokedAt) },
+        data: { revokedAt },
+      });
+      return count === 1;
     },
 
     /** Revokes all sessions of a user. */
     async revokeAll(userId: UserId): Promise<void> {
-      await pool.query({ ...revokeAllSessions, values: [userId] });
+      await prisma.$transaction((tx) => endSessions(tx, { userId }));
     },
   };
 }
