@@ -1,6 +1,6 @@
-import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockRows, type Prisma, readClock, type Transaction } from '@corral/database';
 import type { RrsetKey } from '../rrset.js';
-import { lockOwner, type OwnerRow } from '../writes/owner-entries.js';
+import { lockOwner, type OwnerRow, readOpenEntries } from '../writes/owner-entries.js';
 import { type ActionPage, type ActionPageLookUp, pageActions } from './action-page.js';
 
 /** The state of an action as the upstream reported it. */
@@ -72,10 +72,7 @@ export const actionStore = (prisma: Prisma) => ({
 
   /** Running actions whose failure would take back records that their writes freed. */
   async findHolding(ownerId: string): Promise<ActionRecord[]> {
-    // The index of these entries is by an expression, which Prisma's conditions do not fit.
-    const holding = await prisma.$queryRaw<{ id: bigint }[]>`
-      SELECT id FROM dns_audit_entry
-      WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND records_ceiling IS NOT NULL`;
+    const holding = (await readOpenEntries(prisma, ownerId)).filter(({ ceiling }) => ceiling !== null);
     const rows = await prisma.dnsAction.findMany({
       where: { auditEntryId: { in: holding.map(({ id }) => id) }, status: 'running' },
       orderBy: { id: 'asc' },
@@ -216,12 +213,13 @@ const isUncertain = ({ actions, recheckAt }: HoldingWrite): boolean =>
   actions.some(({ status }) => status !== 'success' || recheckAt !== null);
 
 /**
- * Locks actions until the transaction ends, in an order that all who lock several follow.
+ * Locks actions until the transaction ends.
  *
  * @returns the ids of those that run, in order
  */
 export async function lockRunning(tx: Transaction, ids: readonly number[]): Promise<number[]> {
-  const rows = await tx.$queryRaw<{ id: bigint }[]>`
-    SELECT id FROM dns_action WHERE id = ANY(${ids}::bigint[]) AND status = 'running' ORDER BY id FOR UPDATE`;
-  return rows.map(({ id }) => Number(id));
+  await lockRows(tx, 'dns_action', { id: ids, status: 'running' }, 'UPDATE');
+  const where = { id: { in: [...ids] }, status: 'running' };
+  const running = await tx.dnsAction.findMany({ where, orderBy: { id: 'asc' }, select: { id: true } });
+  return running.map(({ id }) => Number(id));
 }

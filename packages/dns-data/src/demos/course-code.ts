@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { dnsLimits, type TeamId } from '@corral/contracts';
-import { readClock, type Transaction } from '@corral/database';
-import { lockDemos, lockOwner } from '../writes/owner-entries.js';
+import { lockRows, readClock, type Transaction } from '@corral/database';
+import { lockOwner } from '../writes/owner-entries.js';
 import { byService, concludeEnds, isLiveAt, noted } from './demo-rows.js';
 
 export interface CourseRecord {
@@ -121,7 +121,7 @@ async function endDemos(tx: Transaction, owner: DemoOwner): Promise<number> {
   const now = await readClock(tx);
   const live = await tx.demo.findMany({ where: { ...owner, ...isLiveAt(now) }, select: { id: true } });
   const demoIds = live.map(({ id }) => id);
-  await lockDemos(tx, demoIds);
+  await lockRows(tx, 'demo', { id: demoIds });
   const ended = await tx.demo.updateManyAndReturn({
     where: { id: { in: demoIds }, endedAt: null },
     data: { endedAt: now, clearAt: now, madeFrom: null },

@@ -2,7 +2,7 @@ import { asTeamId } from '@corral/contracts';
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import { backoffMs } from '@corral/service';
 import type { RrsetKey, RrsetOwner } from '../rrset.js';
-import { byService, concludeEnds, isReleasable, type NotedDemo, noted, ownerOfDemo } from './demo-rows.js';
+import { byService, concludeEnds, type NotedDemo, noted, ownerOfDemo, releaseLabels } from './demo-rows.js';
 
 /** A record set that remains after its end, or that of its demo. */
 export interface RemainingRrset {
@@ -89,12 +89,7 @@ export const demoEnds = (prisma: Prisma) => ({
   },
 
   /** Frees the labels of demos that ended an hour ago and have nothing left. @returns how many */
-  releaseLabels(): Promise<number> {
-    return prisma.$executeRaw`
-      UPDATE demo SET released_at = clock_timestamp() WHERE id IN (
-        SELECT id FROM demo WHERE ended_at IS NOT NULL AND released_at IS NULL AND ${isReleasable}
-        ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`;
-  },
+  releaseLabels: (): Promise<number> => releaseLabels(prisma, sqlText('true')),
 
   /**
    * Age of the oldest overdue work, in seconds: an expired demo, or a record left by an ended one. 0 when none is due.

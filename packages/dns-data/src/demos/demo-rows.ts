@@ -1,5 +1,5 @@
 import { dnsLimits, type TeamId } from '@corral/contracts';
-import { rowClock, sql, sqlText, type Transaction } from '@corral/database';
+import { lockRows, rowClock, type Sql, sqlText, type Transaction } from '@corral/database';
 import type { RrsetOwner } from '../rrset.js';
 
 /** A demo as its owner sees it. */
@@ -21,11 +21,19 @@ export interface DemoRecord {
 /** Condition: a demo is live until it is ended or expires, whichever comes first, by Postgres' clock. */
 export const isLiveAt = (now: Date) => ({ endedAt: null, expiresAt: { gt: now } }) as const;
 
-/** SQL: the demo ended so long ago that its label may be used again, and has no mirrored record and no pending write. */
-export const isReleasable = sql`
-  ended_at <= ${sqlText(rowClock)} - make_interval(secs => ${dnsLimits.demoLabelHeldSeconds})
-  AND NOT EXISTS (SELECT FROM dns_rrset WHERE zone_id = demo.zone_id AND owner_label = demo.label)
-  AND NOT EXISTS (SELECT FROM dns_audit_entry WHERE coalesce(demo_id, team_id) = demo.id AND state = 'pending')`;
+/**
+ * Frees the labels of demos that ended an hour ago and have no mirrored record and no pending write.
+ *
+ * @param among SQL: a condition on `demo`
+ * @returns how many
+ */
+export const releaseLabels = (db: Transaction, among: Sql): Promise<number> => db.$executeRaw`
+  UPDATE demo SET released_at = clock_timestamp() WHERE id IN (
+    SELECT id FROM demo WHERE ended_at IS NOT NULL AND released_at IS NULL AND ${among}
+      AND ended_at <= ${sqlText(rowClock)} - make_interval(secs => ${dnsLimits.demoLabelHeldSeconds})
+      AND NOT EXISTS (SELECT FROM dns_rrset WHERE zone_id = demo.zone_id AND owner_label = demo.label)
+      AND NOT EXISTS (SELECT FROM dns_audit_entry WHERE coalesce(demo_id, team_id) = demo.id AND state = 'pending')
+    ORDER BY id FOR NO KEY UPDATE SKIP LOCKED)`;
 
 /** What an audit entry about a demo refers to. */
 export const noted = { id: true, teamId: true, zoneId: true, label: true } as const;
@@ -79,8 +87,7 @@ export async function concludeEnds(
   now: Date,
 ): Promise<void> {
   const ids = ended.map(({ id }) => id);
-  // In the order in which all lock several tokens.
-  await tx.$queryRaw`SELECT id FROM dns_token WHERE demo_id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
+  await lockRows(tx, 'dns_token', { demo_id: ids });
   await tx.$executeRaw`
     UPDATE dns_token SET revoked_at = demo.ended_at FROM demo
     WHERE demo.id = dns_token.demo_id AND demo.id = ANY(${ids}::uuid[])`;

@@ -1,6 +1,6 @@
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
 import { asTeamId, dnsLimits, type TeamId } from '@corral/contracts';
-import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockRows, type Prisma, readClock, sql, type Transaction } from '@corral/database';
 import { countMirrored, lockOwner } from '../writes/owner-entries.js';
 import { hashCourseCode } from './course-code.js';
 import {
@@ -8,9 +8,9 @@ import {
   type DemoAsking,
   type DemoRecord,
   isLiveAt,
-  isReleasable,
   noteDemos,
   noted,
+  releaseLabels,
 } from './demo-rows.js';
 
 /** The creator of a demo: a team by one of its tokens, or the holder of a course code. */
@@ -69,7 +69,8 @@ export const demoStore = (prisma: Prisma, { demosPerTeam, clearLeaseMs }: DemoSt
       const now = await readClock(tx);
       const full = await fullness(tx, maker, locked, now);
       if (full !== null) return full;
-      await releaseLabel(tx, wanted);
+      // If it is already due, the request need not wait for the reconciler.
+      await releaseLabels(tx, sql`zone_id = ${wanted.zoneId} AND label = ${wanted.label}`);
       const created = await insertDemo(tx, locked, wanted, now);
       if (created === null) return { kind: 'taken' };
       const token = await insertToken(tx, created, now);
@@ -175,10 +176,12 @@ async function lockMaker(tx: Transaction, maker: DemoMaker, demosPerTeam: number
     await lockOwner(tx, { kind: 'team', id: maker.teamId });
     return { teamId: maker.teamId, courseCodeId: null, address: null, max: demosPerTeam, perAddressMax: demosPerTeam };
   }
-  const [course] = await tx.$queryRaw<{ courseCodeId: string; max: number; perAddressMax: number }[]>`
-    SELECT id AS "courseCodeId", live_demos_max AS max, live_demos_per_address_max AS "perAddressMax"
-    FROM course_code WHERE hash = ${hashCourseCode(maker.code)} AND deactivated_at IS NULL FOR NO KEY UPDATE`;
-  return course === undefined ? null : { teamId: null, address: maker.address, ...course };
+  const hash = hashCourseCode(maker.code);
+  await lockRows(tx, 'course_code', { hash });
+  const course = await tx.courseCode.findUnique({ where: { hash, deactivatedAt: null } });
+  if (course === null) return null;
+  const { id: courseCodeId, liveDemosMax: max, liveDemosPerAddressMax: perAddressMax } = course;
+  return { teamId: null, courseCodeId, address: maker.address, max, perAddressMax };
 }
 
 /** Which limit of live demos is reached; null for none. */
@@ -193,13 +196,6 @@ async function fullness(
   if (address === null) return null;
   const ofAddress = await tx.demo.count({ where: { ...mine, madeFrom: address } });
   return ofAddress >= perAddressMax ? { kind: 'full', of: 'address', max: perAddressMax } : null;
-}
-
-/** Frees a label that is already due, so that the request need not wait for the reconciler. */
-async function releaseLabel(tx: Transaction, { zoneId, label }: NewDemo): Promise<void> {
-  await tx.$executeRaw`
-    UPDATE demo SET released_at = clock_timestamp()
-    WHERE zone_id = ${zoneId} AND label = ${label} AND released_at IS NULL AND ${isReleasable}`;
 }
 
 /** Null when the label is taken. */

@@ -1,5 +1,5 @@
 import { ownerLabelOf } from '@corral/contracts';
-import { readClock, type Transaction } from '@corral/database';
+import { lockRows, readClock, type Transaction } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
 import { type Comparison, compareRrset, recordCountOf } from '../rrset.js';
 import { isWrite } from '../writes/copies.js';
@@ -104,7 +104,6 @@ export interface Observation extends SetKey {
 }
 
 interface Owner {
-  readonly label: string;
   readonly teamId: string | null;
   readonly demoId: string | null;
   readonly team: string | null;
@@ -152,16 +151,19 @@ function resultOf({ type, found }: FoundRrset, mirrored: string | null): Observe
 }
 
 /** An ended demo owns its label until it is released, so records found there still belong to it. */
-async function lockOwnersAt(tx: Transaction, zoneId: number, labels: readonly string[]): Promise<Map<string, Owner>> {
-  const teams = await tx.$queryRaw<Owner[]>`
-    SELECT slug AS label, id AS "teamId", NULL AS "demoId", slug AS team FROM team
-    WHERE slug = ANY(${labels}) AND NOT EXISTS (SELECT FROM dns_zone WHERE id = ${zoneId} AND of_demos)
-    ORDER BY id FOR NO KEY UPDATE`;
-  const demos = await tx.$queryRaw<Owner[]>`
-    SELECT label, team_id AS "teamId", id AS "demoId", (SELECT slug FROM team WHERE id = demo.team_id) AS team FROM demo
-    WHERE zone_id = ${zoneId} AND label = ANY(${labels}) AND released_at IS NULL
-    ORDER BY id FOR NO KEY UPDATE`;
-  return new Map([...demos, ...teams].map((owner) => [owner.label, owner]));
+async function lockOwnersAt(tx: Transaction, zoneId: number, labels: string[]): Promise<Map<string, Owner>> {
+  const zone = await tx.dnsZone.findUnique({ where: { id: zoneId }, select: { ofDemos: true } });
+  if (zone?.ofDemos !== true) {
+    await lockRows(tx, 'team', { slug: labels });
+    const teams = await tx.team.findMany({ where: { slug: { in: labels } }, select: { id: true, slug: true } });
+    return new Map(teams.map(({ id, slug }) => [slug, { teamId: id, demoId: null, team: slug }]));
+  }
+  await lockRows(tx, 'demo', { zone_id: zoneId, label: labels, released_at: null });
+  const demos = await tx.demo.findMany({
+    where: { zoneId, label: { in: labels }, releasedAt: null },
+    select: { id: true, label: true, teamId: true, team: { select: { slug: true } } },
+  });
+  return new Map(demos.map(({ id, label, teamId, team }) => [label, { teamId, demoId: id, team: team?.slug ?? null }]));
 }
 
 /** The mirrored bodies of the given sets, by `idOf`. */

@@ -1,5 +1,5 @@
 import { asTeamId, ownerLabelOf } from '@corral/contracts';
-import { type Prisma, rowClock, sqlText, type Transaction } from '@corral/database';
+import { lockRows, type Prisma, readClock, type Transaction } from '@corral/database';
 import type { RrsetKey, RrsetOwner } from '../rrset.js';
 import { recordCountOf } from '../rrset.js';
 
@@ -21,31 +21,27 @@ export interface LockedOwner {
   readonly now: Date;
 }
 
-const clock = sqlText(rowClock);
-
 /**
  * Locks the row of a team or a demo until the transaction ends. Whatever changes what counts against its quota holds this lock, so all
- * that is read under it belongs together. The clock is read outside of the statement that locks, which would read it before it waits.
+ * that is read under it belongs together.
  *
  * @returns null when the owner is gone
  */
 export async function lockOwner(tx: Transaction, { kind, id }: OwnerRow): Promise<LockedOwner | null> {
-  const [owner = null] =
-    kind === 'team'
-      ? await tx.$queryRaw<LockedOwner[]>`
-          SELECT true AS "isLive", suspended_at IS NOT NULL AS "isSuspended", dns_records_max AS "recordsMax", ${clock} AS now
-          FROM (SELECT dns_records_max, suspended_at FROM team WHERE id = ${id}::uuid FOR NO KEY UPDATE) AS locked`
-      : await tx.$queryRaw<LockedOwner[]>`
-          SELECT ended_at IS NULL AND expires_at > ${clock} AS "isLive", NULL::int AS "recordsMax", ${clock} AS now,
-                 EXISTS (SELECT FROM team WHERE team.id = locked.team_id AND suspended_at IS NOT NULL) AS "isSuspended"
-          FROM (SELECT ended_at, expires_at, team_id FROM demo WHERE id = ${id}::uuid FOR NO KEY UPDATE) AS locked`;
-  return owner;
+  await lockRows(tx, kind, { id });
+  const now = await readClock(tx);
+  if (kind === 'team') {
+    const team = await tx.team.findUnique({ where: { id }, select: ofTeam });
+    return team && { isLive: true, isSuspended: team.suspendedAt !== null, recordsMax: team.dnsRecordsMax, now };
+  }
+  const select = { endedAt: true, expiresAt: true, team: { select: ofTeam } } as const;
+  const demo = await tx.demo.findUnique({ where: { id }, select });
+  if (demo === null) return null;
+  const isLive = demo.endedAt === null && demo.expiresAt > now;
+  return { isLive, isSuspended: demo.team?.suspendedAt != null, recordsMax: null, now };
 }
 
-/** Locks several demos, in the order that all who lock several follow. */
-export async function lockDemos(tx: Transaction, ids: readonly string[]): Promise<void> {
-  await tx.$queryRaw`SELECT id FROM demo WHERE id = ANY(${ids}::uuid[]) ORDER BY id FOR NO KEY UPDATE`;
-}
+const ofTeam = { suspendedAt: true, dnsRecordsMax: true } as const;
 
 /** SQL: the records of a team, which are those in the zone of the teams. */
 export const recordsOfTeam = (slug: string): string =>
@@ -60,6 +56,7 @@ export async function countMirrored(db: Transaction, zoneId: number, ownerLabel:
 
 /** A write of which it is not yet certain how many records its set has upstream. */
 export interface OpenEntry {
+  readonly id: bigint;
   readonly key: RrsetKey;
   /** Records that it may add while it is pending; else 0. */
   readonly reserved: number;
@@ -72,11 +69,11 @@ export interface OpenEntry {
 /** Reads the open entries of a team or a demo. Each part has an index of its own, which Prisma's conditions do not fit. */
 export async function readOpenEntries(db: Transaction, ownerId: string): Promise<OpenEntry[]> {
   const rows = await db.$queryRaw<(Omit<OpenEntry, 'key'> & { zoneId: bigint; name: string; type: string })[]>`
-    SELECT zone_id AS "zoneId", name, type, reserved, ceiling, coalesce(rrset.record_count, 0) AS mirrored
-    FROM (SELECT zone_id, name, type, reserved_records AS reserved, NULL::int AS ceiling FROM dns_audit_entry
+    SELECT entry.id, zone_id AS "zoneId", name, type, reserved, ceiling, coalesce(rrset.record_count, 0) AS mirrored
+    FROM (SELECT id, zone_id, name, type, reserved_records AS reserved, NULL::int AS ceiling FROM dns_audit_entry
           WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND state = 'pending'
           UNION ALL
-          SELECT zone_id, name, type, 0, records_ceiling FROM dns_audit_entry
+          SELECT id, zone_id, name, type, 0, records_ceiling FROM dns_audit_entry
           WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND records_ceiling IS NOT NULL) AS entry
     LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)`;
   return rows.map(({ zoneId, name, type, ...entry }) => ({ key: { zoneId: Number(zoneId), name, type }, ...entry }));

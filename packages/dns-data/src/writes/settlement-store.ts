@@ -1,4 +1,4 @@
-import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import { type Prisma, readClock, rowClock, type Sql, sql, sqlText } from '@corral/database';
 import type { RrsetKey, RrsetWriteKind } from '../rrset.js';
 import { settledAction } from './copies.js';
 import {
@@ -54,29 +54,35 @@ const taken = sqlText('id, team_id, demo_id, lease_fence, zone_id, name, type, o
 export const settlementStore = (prisma: Prisma) => {
   const after = async (ms: number): Promise<Date> => new Date((await readClock(prisma)).getTime() + ms);
 
+  const take = async (among: Sql, max: number, leaseMs: number): Promise<DueEntry[]> => {
+    const rows = await prisma.$queryRaw<DueRow[]>`
+      UPDATE dns_audit_entry
+      SET lease_until = clock_timestamp() + make_interval(secs => ${leaseMs}::float8 / 1000), lease_fence = lease_fence + 1
+      WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${clock} AND ${among}
+                   ORDER BY lease_until, id LIMIT ${max} FOR UPDATE SKIP LOCKED)
+      RETURNING ${taken}`;
+    return rows.map(dueEntry);
+  };
+
+  /** Since the earliest of these times of pending entries. */
+  const readSecondsSince = async (column: 'lease_until' | 'created_at'): Promise<number> => {
+    const [row] = await prisma.$queryRaw<{ seconds: number | null }[]>`
+      SELECT extract(epoch FROM clock_timestamp() - min(${sqlText(column)}))::float8 AS seconds
+      FROM dns_audit_entry WHERE state = 'pending'`;
+    return Math.max(0, row?.seconds ?? 0);
+  };
+
   return {
     /**
      * Takes over pending entries whose lease has expired: the holder died, or released the write without an outcome. The
      * longest due come first, so an unreadable set does not block others.
      */
-    async takePending(max: number, leaseMs: number): Promise<DueEntry[]> {
-      const rows = await prisma.$queryRaw<DueRow[]>`
-        UPDATE dns_audit_entry
-        SET lease_until = clock_timestamp() + make_interval(secs => ${leaseMs}::float8 / 1000), lease_fence = lease_fence + 1
-        WHERE id IN (SELECT id FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${clock}
-                     ORDER BY lease_until, id LIMIT ${max} FOR UPDATE SKIP LOCKED)
-        RETURNING ${taken}`;
-      return rows.map(dueEntry);
-    },
+    takePending: (max: number, leaseMs: number): Promise<DueEntry[]> => take(sqlText('true'), max, leaseMs),
 
     /** Does what `takePending` does for one set, so that a new write can settle the entry that blocks it. */
     async takePendingOf({ zoneId, name, type }: RrsetKey, leaseMs: number): Promise<DueEntry | null> {
-      const [row] = await prisma.$queryRaw<DueRow[]>`
-        UPDATE dns_audit_entry
-        SET lease_until = clock_timestamp() + make_interval(secs => ${leaseMs}::float8 / 1000), lease_fence = lease_fence + 1
-        WHERE zone_id = ${zoneId} AND name = ${name} AND type = ${type} AND state = 'pending' AND lease_until <= ${clock}
-        RETURNING ${taken}`;
-      return row === undefined ? null : dueEntry(row);
+      const [due = null] = await take(sql`zone_id = ${zoneId} AND name = ${name} AND type = ${type}`, 1, leaseMs);
+      return due;
     },
 
     /** Extends the lease while the set is being read. */
@@ -153,20 +159,10 @@ export const settlementStore = (prisma: Prisma) => {
     },
 
     /** Age of the oldest entry due for settlement, in seconds; 0 when none is due. */
-    async readBacklogSeconds(): Promise<number> {
-      const [row] = await prisma.$queryRaw<{ seconds: number | null }[]>`
-        SELECT extract(epoch FROM clock_timestamp() - min(lease_until))::float8 AS seconds
-        FROM dns_audit_entry WHERE state = 'pending' AND lease_until <= ${clock}`;
-      return row?.seconds ?? 0;
-    },
+    readBacklogSeconds: (): Promise<number> => readSecondsSince('lease_until'),
 
     /** Age of the oldest write without an outcome, also of one that is still being sent, in seconds; 0 when there is none. */
-    async readPendingSeconds(): Promise<number> {
-      const [row] = await prisma.$queryRaw<{ seconds: number | null }[]>`
-        SELECT extract(epoch FROM clock_timestamp() - min(created_at))::float8 AS seconds
-        FROM dns_audit_entry WHERE state = 'pending'`;
-      return Math.max(0, row?.seconds ?? 0);
-    },
+    readPendingSeconds: (): Promise<number> => readSecondsSince('created_at'),
   };
 };
 export type SettlementStore = ReturnType<typeof settlementStore>;
