@@ -163,6 +163,7 @@ describe('zone', () => {
             'settle-writes': async () => undefined,
             'look-up-actions': async () => undefined,
             'expire-demos': async () => undefined,
+            'end-rrsets': async () => undefined,
             'clear-demos': async () => undefined,
             'zone-sync': makeRun,
           },

@@ -108,7 +108,11 @@ describe('docker-compose.yml', () => {
 
   it('starts no Grafana without a password', () => {
     const [shell, ...args] = compose.services.grafana.entrypoint;
-    const started = spawnSync(shell, args.map((text: string) => text.replaceAll('$$', '$')), { env: {}, encoding: 'utf8' });
+    const started = spawnSync(
+      shell,
+      args.map((text: string) => text.replaceAll('$$', '$')),
+      { env: {}, encoding: 'utf8' },
+    );
 
     expect(started).toMatchObject({ status: 1, stderr: 'Set GRAFANA_PASSWORD in .env.\n' });
   });

@@ -125,7 +125,11 @@ describeNeeding(describe, missing, 'record sets and zone files in the console, b
     }
     await page.getByLabel('TTL in seconds for the selected sets').fill('600');
     await page.getByRole('button', { name: 'Change TTL' }).press('Enter');
-    await cloud('POST', '/faults', { match: { api: 'hcloud', method: 'POST' }, effect: { delayMs: 1_000 }, times: null });
+    await cloud('POST', '/faults', {
+      match: { api: 'hcloud', method: 'POST' },
+      effect: { delayMs: 1_000 },
+      times: null,
+    });
     await page.getByRole('button', { name: 'Apply 8 changes' }).press('Enter');
     await page.getByRole('button', { name: 'Pause' }).press('Enter');
     const resume = page.getByRole('button', { name: /^Resume \d sets?$/ });
