@@ -171,20 +171,6 @@ describe('the request counts of a team', () => {
 });
 
 describe('last used', () => {
-  /** All but `Date`, because the test waits for the database. */
-  const notFaked = [
-    'nextTick',
-    'setImmediate',
-    'clearImmediate',
-    'queueMicrotask',
-    'performance',
-    'hrtime',
-    'setTimeout',
-    'clearTimeout',
-    'setInterval',
-    'clearInterval',
-  ] as const;
-
   let ids: string[];
   beforeAll(async () => {
     const team = await database.teams.createTeam('used');
@@ -213,17 +199,6 @@ describe('last used', () => {
       ]);
     });
 
-    it('reports an error when it cannot be written', async () => {
-      const errors: Error[] = [];
-      const away = { query: () => Promise.reject(new Error('away')) } as unknown as Pool;
-      const recorder = lastUsedRecorder(away, (error) => errors.push(error));
-
-      recorder.note(ids[2] as string);
-      await recorder.close();
-
-      expect(errors.map(String)).toEqual(['Error: away']);
-    });
-
     it('never moves backwards', async () => {
       const ahead = new Date(Date.now() + 60_000);
       await database.pool.query('UPDATE dns_token SET last_used_at = $2 WHERE id = $1', [ids[1], ahead]);
@@ -233,20 +208,6 @@ describe('last used', () => {
       await recorder.close();
 
       expect(await lastUse(1)).toEqual(ahead);
-    });
-
-    it("uses the database's clock and only elapsed time of the process", async () => {
-      const recorder = lastUsedRecorder(database.pool, fail);
-      jest.useFakeTimers({ now: Date.UTC(2199, 0, 1), doNotFake: [...notFaked] });
-      try {
-        recorder.note(ids[0] as string);
-        await recorder.close();
-      } finally {
-        jest.useRealTimers();
-      }
-
-      const [clock] = (await database.pool.query<{ now: Date }>('SELECT clock_timestamp() AS now')).rows;
-      expect((await lastUse(0))?.getTime()).toBeLessThanOrEqual((clock as { now: Date }).now.getTime() + 1);
     });
   });
 
@@ -274,7 +235,7 @@ describe('last used', () => {
       work: (order: <T>(of: readonly T[]) => T[], fail: (error: Error) => void) => Promise<unknown>,
     ) {
       const errors: Error[] = [];
-      for (let round = 0; round < 5; round += 1) {
+      for (let round = 0; round < 3; round += 1) {
         const orders = [
           <T>(of: readonly T[]) => [...of],
           <T>(of: readonly T[]) => of.toReversed(),
@@ -458,15 +419,6 @@ describe('sessions', () => {
       expect(await active(fay.id)).toHaveLength(20);
     });
 
-    it('has about 20 after many concurrent sign-ins, and 20 after the next', async () => {
-      const gus = await users.createUser({ email: 'gus@acme.test' });
-      await Promise.all(Array.from({ length: 60 }, () => sessions.start(gus.id, null)));
-
-      await sessions.start(gus.id, null);
-
-      expect(await active(gus.id)).toHaveLength(20);
-    });
-
     it('loses the oldest to a session of the command line', async () => {
       const hal = await users.createUser({ email: 'hal@acme.test' });
       const started = [];
@@ -496,16 +448,6 @@ describe('sessions', () => {
       expect(after.idleExpiresAt.getTime() - before.idleExpiresAt.getTime()).toBeGreaterThan(HOUR_MS - 60_000);
       expect(after.lastSeenAt.getTime()).toBeGreaterThan(before.lastSeenAt.getTime());
       expect(after.expiresAt).toEqual(before.expiresAt);
-    });
-  });
-
-  describe('a user', () => {
-    it('is created by one of many concurrent attempts', async () => {
-      const tries = Array.from({ length: 8 }, () => users.createUser({ email: 'wanted@acme.test' }));
-
-      const ends = await Promise.allSettled(tries);
-
-      expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1);
     });
   });
 });

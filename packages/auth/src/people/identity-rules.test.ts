@@ -26,58 +26,28 @@ const free = (person: Person): Holder => ({ person, isKnownToIssuer: false });
 const taken = (person: Person): Holder => ({ person, isKnownToIssuer: true });
 
 describe('decideIdentity', () => {
+  const moved = { ...claims, email: 'new@acme.test' };
+  const folded = 'an\u212a@acme.test';
+  const unchanged = { kind: 'update', id: 'ann', changes: {} };
+  const refused = (reason: string) => ({ kind: 'refuse', reason });
+  const created = (email: string) => ({ kind: 'create', person: { email } });
+  const updated = { ...unchanged, changes: { email: 'new@acme.test' } };
   it.each<[string, IdentityClaims, Person | null, Holder | null, object]>([
-    ['a known identity with its address', claims, ann, taken(ann), { kind: 'update', id: 'ann', changes: {} }],
-    [
-      'a known identity with a free address',
-      { ...claims, email: 'new@acme.test' },
-      ann,
-      null,
-      { kind: 'update', id: 'ann', changes: { email: 'new@acme.test' } },
-    ],
-    [
-      'a known identity with a taken address',
-      { ...claims, email: 'bob@acme.test' },
-      ann,
-      taken(bob),
-      { kind: 'update', id: 'ann', changes: {} },
-    ],
-    [
-      'a known identity with an address that is not verified',
-      { ...claims, email: 'new@acme.test', emailVerified: false },
-      ann,
-      null,
-      { kind: 'update', id: 'ann', changes: {} },
-    ],
-    [
-      'a known identity without an address',
-      { ...claims, email: null },
-      ann,
-      null,
-      { kind: 'update', id: 'ann', changes: {} },
-    ],
+    ['a known identity with its address', claims, ann, taken(ann), unchanged],
+    ['a known identity with a free address', moved, ann, null, updated],
+    ['a known identity with a taken address', { ...claims, email: 'bob@acme.test' }, ann, taken(bob), unchanged],
+    ['a known identity with an unverified address', { ...moved, emailVerified: false }, ann, null, unchanged],
+    ['a known identity without an address', { ...claims, email: null }, ann, null, unchanged],
     ['a new identity with a known address', claims, null, free(ann), { kind: 'link', id: 'ann', changes: {} }],
+    ['a second identity of the issuer with a known address', claims, null, taken(ann), refused('another_identity')],
+    ['an address like a known one after case folding', { ...claims, email: folded }, null, null, created(folded)],
+    ['a new identity with a new address', claims, null, null, created('ann@acme.test')],
     [
-      'a second identity of the issuer with a known address',
-      claims,
-      null,
-      taken(ann),
-      { kind: 'refuse', reason: 'another_identity' },
-    ],
-    [
-      'an address that equals a known one only after Unicode case folding',
-      { ...claims, email: 'an\u212a@acme.test' },
-      null,
-      null,
-      { kind: 'create', person: { email: 'an\u212a@acme.test' } },
-    ],
-    ['a new identity with a new address', claims, null, null, { kind: 'create', person: { email: 'ann@acme.test' } }],
-    [
-      'a new identity whose address is not verified',
+      'a new identity with an unverified address',
       { ...claims, emailVerified: false },
       null,
       null,
-      { kind: 'refuse', reason: 'unverified' },
+      refused('unverified'),
     ],
   ])('decides for %s', (_what, said, known, holder, decision) => {
     expect(decideIdentity(said, { known, holder })).toEqual(decision);
