@@ -2,20 +2,18 @@ import { setImmediate as immediate } from 'node:timers/promises';
 import { createHealth, createMetrics, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type Served, serve, serviceApp, type TlsOptions } from '../src/index.js';
-import { makeTlsFolder } from './tls-files.js';
+import { type Served, serve, serviceApp } from '../src/index.js';
 
 let served: Served;
 afterEach(() => served.close());
 
-async function start(tls?: TlsOptions) {
+async function start() {
   const metrics = createMetrics({ service: 'test' });
   const admit = (_req: unknown, _res: unknown, next: () => void) => next();
   served = await serve({
     app: serviceApp({ trustProxy: false, log: silentLog, metrics, admit }),
     host: '127.0.0.1',
     port: 0,
-    ...(tls && { tls }),
     connections: { max: 1_000, perAddressMax: 1_000 },
     metrics,
     health: createHealth({ checks: {}, log: silentLog }),
@@ -52,13 +50,5 @@ describe('the wait of new connections', () => {
     ]);
 
     expect(seconds / count).toBeGreaterThan(0.05);
-  });
-
-  it('is measured at a port with TLS', async () => {
-    const files = await makeTlsFolder();
-    const waits = await start(files);
-
-    await waitFor('a measurement', async () => (await waits()).count > 0);
-    await files.remove();
   });
 });

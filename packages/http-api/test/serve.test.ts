@@ -63,18 +63,6 @@ describe('serve', () => {
     expect((await fetch(`${metricsUrl}/healthz`)).status).toBe(200);
     expect((await fetch(`${url}/metrics`)).status).toBe(404);
   });
-
-  it('lets the app answer invalid HTTP', async () => {
-    const { port } = await start(() => {}, {
-      onClientError: (_error, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}'),
-    });
-    const client = await openRaw(port);
-    client.socket.write('this is no HTTP\r\n\r\n');
-
-    await client.closed;
-
-    expect(client.text()).toBe('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}');
-  });
 });
 
 describe('a closing server', () => {

@@ -117,24 +117,9 @@ describe('a service with a certificate', () => {
     expect(url).toBe(`http://127.0.0.1:${port}`);
   });
 
-  it('serves several requests on a connection, in HTTP/1.1', async () => {
-    const { port } = await start();
-    const agent = new Agent({ keepAlive: true, maxSockets: 1, ALPNProtocols: ['h2', 'http/1.1'] });
-
-    const answers = [await get(port, { agent }), await get(port, { agent })];
-    agent.destroy();
-
-    expect(answers.map(({ httpVersion, reused }) => [httpVersion, reused])).toEqual([
-      ['1.1', false],
-      ['1.1', true],
-    ]);
-  });
-
   it.each<[SecureVersion, string]>([
-    ['TLSv1.3', 'TLSv1.3'],
     ['TLSv1.2', 'TLSv1.2'],
     ['TLSv1.1', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
-    ['TLSv1', 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION'],
   ])('negotiates %s: %s', async (version, outcome) => {
     const { port } = await start();
 
@@ -194,12 +179,6 @@ describe('a slow client', () => {
     clearInterval(drip);
 
     expect([client.text(), answered]).toEqual([expect.not.stringContaining('HTTP'), 0]);
-  });
-
-  it('that sends nothing after its handshake is disconnected', async () => {
-    const { port } = await start(impatient);
-
-    expect(await sayOverTls(port, '')).toMatch(/^HTTP\/1\.1 408 /);
   });
 
   it('that never ends its headers is disconnected with 408', async () => {
