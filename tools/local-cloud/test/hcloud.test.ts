@@ -2,31 +2,16 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { type FaultEffect, writeZone } from '../src/index.js';
+import { writeZone } from '../src/index.js';
 import { records, startTestCloud, type TestCloud, TOKEN } from './start-test-cloud.js';
 
-const PROJECT = 'p'.repeat(64);
-const SAME_PROJECT = 's'.repeat(64);
-const OTHER_PROJECT = 'o'.repeat(64);
 const SETS = '/zones/example.net/rrsets';
-const MINUTE_MS = 60_000;
 
 let cloud: TestCloud;
-let sets = 0;
 beforeAll(async () => {
-  cloud = await startTestCloud({ projectTokens: [PROJECT, OTHER_PROJECT] });
+  cloud = await startTestCloud();
 });
-afterEach(() => cloud.admin.clearFaults());
 afterAll(() => cloud.close());
-
-/** Creates a set. @returns its path */
-async function create(over: object = {}): Promise<string> {
-  sets += 1;
-  const name = `app-${sets}`;
-  await cloud.call('POST', SETS, { name, type: 'A', ttl: 300, records: records('192.0.2.1'), ...over });
-  return `${SETS}/${name}/A`;
-}
-const writesTo = (path: string) => cloud.admin.writes().filter(({ name }) => path.includes(`/${name}/`));
 
 describe('an rrset', () => {
   it('is returned completely, with its action, when it is created', async () => {
@@ -42,34 +27,6 @@ describe('an rrset', () => {
     expect(created.text).toMatch(
       /^\{"rrset":\{"id":"app\/A","name":"app","type":"A","ttl":300,"labels":\{"env":"prod"\},"protection":\{"change":false\},"records":\[\{"value":"192\.0\.2\.1","comment":"blue"\},\{"value":"192\.0\.2\.2","comment":""\}\],"zone":7001\},"action":\{"id":880001,"command":"create_rrset","status":"running","progress":0,"started":"[-0-9T:]+Z","finished":null,"resources":\[\{"id":7001,"type":"zone"\}\],"error":null\}\}$/,
     );
-  });
-
-  it('is changed by an action, and removed by a DELETE', async () => {
-    const path = await create();
-
-    const changed = await cloud.call('POST', `${path}/actions/add_records`, { records: records('192.0.2.9') });
-    const { body } = await cloud.call('GET', path);
-    const removed = await cloud.call('DELETE', path);
-
-    expect([changed.status, changed.body]).toMatchObject([201, { action: { command: 'add_rrset_records' } }]);
-    expect(body.rrset.records).toEqual([
-      { value: '192.0.2.1', comment: '' },
-      { value: '192.0.2.9', comment: '' },
-    ]);
-    expect([removed.status, removed.body]).toMatchObject([201, { action: { command: 'delete_rrset' } }]);
-    expect((await cloud.call('GET', path)).status).toBe(404);
-  });
-
-  it('increases the serial of the zone with every change except labels', async () => {
-    const serial = async () =>
-      Number((await cloud.call('GET', `${SETS}/@/SOA`)).body.rrset.records[0].value.split(' ')[2]);
-    const before = await serial();
-
-    const path = await create();
-    await cloud.call('POST', `${path}/actions/change_ttl`, { ttl: 60 });
-    await cloud.call('PUT', path, { labels: { a: 'b' } });
-
-    expect(await serial()).toBe(before + 2);
   });
 });
 
@@ -96,39 +53,6 @@ it('a zone is returned completely, with id and name first', async () => {
       delegation_last_check: null,
       delegation_status: 'unknown',
     },
-  });
-});
-
-describe('an action', () => {
-  const actionOf = async (id: number) => (await cloud.call('GET', `/actions/${id}`)).body.action;
-
-  it('runs for its time and then succeeds', async () => {
-    const { body } = await cloud.call('POST', `${await create()}/actions/change_ttl`, { ttl: 60 });
-
-    cloud.admin.advanceClock(MINUTE_MS / 2);
-    expect(await actionOf(body.action.id)).toEqual(body.action);
-    cloud.admin.advanceClock(MINUTE_MS / 2);
-
-    const finished = expect.stringMatching(/Z$/);
-    expect(await actionOf(body.action.id)).toEqual({ ...body.action, status: 'success', progress: 100, finished });
-  });
-
-  it.each([
-    ['after its time', {}, MINUTE_MS],
-    ['at the time that the fault states', { afterMs: 2 * MINUTE_MS }, 2 * MINUTE_MS],
-  ])('ends in error and has no effect when a fault requires it, %s', async (_when, late, ms) => {
-    const actionError = { code: 'unknown_error', message: 'sorry' };
-    cloud.admin.addFaults({ effect: { actionError: { ...actionError, ...late } } });
-
-    const path = await create();
-    const id = writesTo(path)[0]?.actionId as number;
-    cloud.admin.advanceClock(ms - MINUTE_MS / 2);
-    expect(await actionOf(id)).toMatchObject({ status: 'running', error: null });
-    cloud.admin.advanceClock(MINUTE_MS / 2);
-
-    expect(await actionOf(id)).toMatchObject({ status: 'error', error: actionError });
-    expect((await cloud.call('GET', path)).status).toBe(404);
-    expect(writesTo(path)).toMatchObject([{ actionError }]);
   });
 });
 
@@ -175,144 +99,6 @@ describe('the request budget', () => {
       ['36', '0'],
     ]);
     expect([refused.status, refused.body.error.code, later.status]).toEqual([429, 'rate_limit_exceeded', 200]);
-  });
-
-  it('is separate for each project', async () => {
-    cloud.admin.setBudget({ remaining: 0 });
-
-    const other = await cloud.call('GET', '/pricing', undefined, { Authorization: `Bearer ${OTHER_PROJECT}` });
-
-    expect([other.status, other.headers.get('RateLimit-Remaining')]).toEqual([200, '3599']);
-    expect((await cloud.call('GET', '/zones')).status).toBe(429);
-  });
-});
-
-describe('an injected fault', () => {
-  const write = async () => {
-    sets += 1;
-    const path = `${SETS}/faulty-${sets}/A`;
-    const body = { name: `faulty-${sets}`, type: 'A', records: records('192.0.2.1') };
-    return { answer: cloud.call('POST', SETS, body), isPerformed: () => writesTo(path).length === 1 };
-  };
-
-  it.each<[FaultEffect, number, unknown]>([
-    [{ status: 503 }, 503, { error: { code: 'unavailable', message: 'injected fault', details: null } }],
-    [
-      { status: 423, code: 'locked', message: 'busy' },
-      423,
-      { error: { code: 'locked', message: 'busy', details: null } },
-    ],
-    [{ status: 500, body: { a: 1 } }, 500, { a: 1 }],
-  ])('%j replaces the answer of the API', async (effect, status, body) => {
-    cloud.admin.addFaults({ effect });
-
-    const { answer, isPerformed } = await write();
-
-    expect([(await answer).status, (await answer).body, isPerformed()]).toEqual([status, body, false]);
-  });
-
-  it('can perform the request before it answers', async () => {
-    cloud.admin.addFaults({ effect: { status: 504, perform: true } });
-
-    const { answer, isPerformed } = await write();
-
-    expect([(await answer).body.error.code, isPerformed()]).toEqual(['timeout', true]);
-  });
-
-  it.each<[FaultEffect, boolean]>([
-    [{ reset: 'before' }, false],
-    [{ reset: 'after' }, true],
-    [{ truncate: true }, true],
-  ])('%j breaks the connection', async (effect, happens) => {
-    cloud.admin.addFaults({ effect });
-
-    const { answer, isPerformed } = await write();
-
-    await expect(answer).rejects.toThrow();
-    expect(isPerformed()).toBe(happens);
-  });
-
-  it('can leave a request without an answer until the cloud is closed', async () => {
-    const own = await startTestCloud();
-    own.admin.addFaults({ match: { method: 'POST' }, effect: { hang: true } });
-
-    const hanging = own.call('POST', SETS, {});
-    hanging.catch(() => {});
-    await expect(Promise.race([hanging, own.call('GET', '/zones')])).resolves.toMatchObject({ status: 200 });
-
-    await own.close();
-    await expect(hanging).rejects.toThrow();
-  });
-});
-
-describe('a server', () => {
-  let id = 4710;
-  beforeEach(() => {
-    id += 1;
-  });
-  const call = (method: string, path: string, body?: unknown, token = PROJECT) =>
-    cloud.call(method, path, body, { Authorization: `Bearer ${token}` });
-  const read = async () => (await call('GET', `/servers/${id}`)).body.server;
-  const rebuild = (body: unknown = { image: 'ubuntu-24.04', user_data: '#cloud-config' }) =>
-    call('POST', `/servers/${id}/actions/rebuild`, body);
-  const held = () => cloud.admin.servers().find((server) => server.id === id);
-
-  it('is visible with every token of its project only', async () => {
-    cloud.admin.addServer(PROJECT, { name: 'web' });
-    cloud.admin.addProjectToken(SAME_PROJECT, { sameProjectAs: PROJECT });
-
-    expect(await read()).toMatchObject({ id, name: 'web', status: 'running' });
-    expect((await call('GET', '/servers', undefined, SAME_PROJECT)).body.servers).toHaveLength(1);
-    expect((await call('GET', `/servers/${id}`, undefined, OTHER_PROJECT)).body.error.code).toBe('not_found');
-    expect((await call('GET', '/servers', undefined, OTHER_PROJECT)).body.servers).toEqual([]);
-  });
-
-  it('is locked during a rebuild, and only then shows the image', async () => {
-    cloud.admin.addServer(PROJECT, { image: 'debian-12' });
-
-    const { status, body } = await rebuild();
-
-    expect([status, body.action.status, body.root_password]).toEqual([201, 'running', null]);
-    expect(await read()).toMatchObject({ locked: true, status: 'rebuilding', image: { name: 'debian-12' } });
-    expect((await rebuild()).body.error.code).toBe('locked');
-    cloud.admin.advanceClock(MINUTE_MS);
-    expect(await read()).toMatchObject({ locked: false, status: 'running', image: { name: 'ubuntu-24.04' } });
-    expect((await call('GET', `/actions/${body.action.id}`)).body.action).toMatchObject({ status: 'success' });
-  });
-
-  it('is erased again by each rebuild', async () => {
-    cloud.admin.addServer(PROJECT);
-    await rebuild();
-    cloud.admin.advanceClock(MINUTE_MS);
-    await rebuild({ image: 'ubuntu-24.04' });
-
-    expect(held()).toMatchObject({ rebuilds: 2, userData: '#cloud-config' });
-    const { actions } = (await call('GET', `/servers/${id}/actions?sort=id:desc`)).body;
-    expect(actions.map(({ command }: { command: string }) => command)).toEqual(['rebuild_server', 'rebuild_server']);
-    expect(actions[0].id).toBeGreaterThan(actions[1].id);
-  });
-
-  it.each<[string, object, unknown, number, string]>([
-    ['is protected', { protection: { delete: true, rebuild: true } }, undefined, 423, 'protected'],
-    ['is locked', { locked: true }, undefined, 423, 'locked'],
-    ['is to have an unknown image', {}, { image: 'templeos' }, 404, 'not_found'],
-  ])('is not rebuilt if it %s', async (_what, options, body, status, code) => {
-    cloud.admin.addServer(PROJECT, options);
-
-    const answer = await rebuild(body);
-
-    expect([answer.status, answer.body.error.code, held()?.rebuilds]).toEqual([status, code, 0]);
-  });
-
-  it('has rebuilds that can be made to fail', async () => {
-    cloud.admin.addServer(PROJECT);
-    const actionError = { code: 'action_failed', message: 'no' };
-    cloud.admin.addFaults({ match: { method: 'POST', path: '/actions/rebuild' }, effect: { actionError } });
-    const { body } = await rebuild();
-    cloud.admin.advanceClock(MINUTE_MS);
-
-    const { action } = (await call('GET', `/actions/${body.action.id}`)).body;
-    expect(action).toMatchObject({ status: 'error', error: actionError });
   });
 });
 
@@ -371,15 +157,6 @@ describe('a restart', () => {
     const { body } = await run((own) => own.call('GET', '/zones/example.net/rrsets'));
 
     expect(body.rrsets).toEqual([{ id: 'a/A', ...set, records: [{ value: '192.0.2.1', comment: '' }], zone: 7001 }]);
-  });
-
-  it('does not know what was written after the end, when another process may own the file', async () => {
-    const ended = await run((own) => own);
-    const before = readFileSync(journal(), 'utf8');
-
-    ended.admin.putRrset('demo.test', 'late', 'A', { records: records('192.0.2.1') });
-
-    expect(readFileSync(journal(), 'utf8')).toBe(before);
   });
 
   it('drops a truncated last line', async () => {

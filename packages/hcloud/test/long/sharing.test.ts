@@ -173,67 +173,6 @@ for (const [name, place] of places) {
   });
 }
 
-describe('while the store is unavailable', () => {
-  const at = places[0]?.[1] as TestPlace;
-  beforeEach(async () => {
-    await at.wipe();
-  });
-
-  it.each(['away', 'hanging'] as const)('(%s) replicas continue, each with its part of the budget', async (how) => {
-    upstream = await startBucketUpstream(3_600, 400);
-    const [one, two] = [await startReplica(at, 1_500), await startReplica(at, 1_500)];
-    await Promise.all([many(one, 'acme', 2), many(two, 'globex', 2)]);
-    // Each has heard of the other.
-    for (const replica of [one, two]) await write(replica, 'acme');
-    for (const replica of [one, two]) replica.switchStore(how);
-
-    const outcomes = await Promise.all([many(one, 'acme', 5), many(two, 'globex', 5)]);
-    const floods = await Promise.all([many(one, 'flood', 300), many(two, 'flood', 300)]);
-
-    expect(sentIn(outcomes.flat())).toBe(10);
-    expect(sentIn(floods.flat())).toBeLessThan(200);
-    expect(upstream.refusals()).toBe(0);
-    expect(one.logged.filter((line) => line.includes('upstream budget not shared for now'))).toHaveLength(1);
-  });
-
-  it('they return to it automatically, and report what they did in the meantime', async () => {
-    upstream = await startBucketUpstream(3_600, 400);
-    const replica = await startReplica(at);
-    await many(replica, 'acme', 2);
-    replica.switchStore('away');
-    await many(replica, 'acme', 8);
-
-    replica.switchStore('there');
-    const before = replica.updates();
-    await waitFor('the store to be used again', async () => {
-      await write(replica, 'globex');
-      return replica.updates() > before;
-    });
-
-    const store = await at.connect();
-    closing.push(() => store.close());
-    await waitFor('the account to be right', async () => {
-      const [reading] = Object.values(await store.readAll());
-      return (reading?.remaining ?? Number.POSITIVE_INFINITY) <= upstream.remaining() + 5;
-    });
-    expect(upstream.refusals()).toBe(0);
-  });
-});
-
-describe('a process that starts while the store is unavailable', () => {
-  it('uses a small part of the usual budget until the store is available', async () => {
-    upstream = await startBucketUpstream(3_600);
-    const place = places[0]?.[1] as TestPlace;
-    const replica = await startReplica(place, 1_500);
-    replica.switchStore('away');
-
-    const outcomes = await many(replica, 'acme', 300);
-
-    expect(sentIn(outcomes)).toBeGreaterThan(5);
-    expect(sentIn(outcomes)).toBeLessThan(3_600 / 8);
-  });
-});
-
 describeNeeding(describe, missingRedis(), 'without a running Redis', () => {
   it('every team can write', async () => {
     const server = (await redisForTests()) as TestRedis;

@@ -30,19 +30,11 @@ describe('a write', () => {
     expect(made).toEqual({ ...held, ttl: 120, labels: {}, records: records('192.0.2.1') });
   });
 
+  const one = records('192.0.2.1');
+  const more = records('192.0.2.3');
   it.each<[string, string, Body, Partial<Rrset> | null]>([
-    [
-      'replaces the records and drops their comments',
-      'set_records',
-      { records: records('192.0.2.1') },
-      { records: records('192.0.2.1') },
-    ],
-    [
-      'appends',
-      'add_records',
-      { ttl: 300, records: records('192.0.2.3') },
-      { records: [...held.records, ...records('192.0.2.3')] },
-    ],
+    ['replaces the records and drops their comments', 'set_records', { records: one }, { records: one }],
+    ['appends', 'add_records', { ttl: 300, records: more }, { records: [...held.records, ...more] }],
     [
       'removes records by value, whatever the comment',
       'remove_records',
@@ -58,58 +50,31 @@ describe('a write', () => {
     expect(decide(kind, body, present)).toEqual(change === null ? null : { ...held, ...change });
   });
 
-  const exists: Target = present;
   const cname: Target = { ...absent, type: 'CNAME' };
-  it.each<[string, Body, Target, [status: number, message: string, field: string | undefined]]>([
-    ['create', { records: records('192.0.2.9') }, exists, [409, 'RRSet already exists', 'name']],
-    ['set_records', { records: records('192.0.2.9') }, absent, [404, 'rrset not found', undefined]],
-    ['remove', {}, absent, [404, 'rrset not found', undefined]],
+  const coexists = "CNAME cannot coexist with other types at 'app'";
+  it.each<[kind: string, values: string[], Target, status: number, message: string, field: string | undefined]>([
+    ['create', ['192.0.2.9'], present, 409, 'RRSet already exists', 'name'],
+    ['set_records', ['192.0.2.9'], absent, 404, 'rrset not found', undefined],
+    ['remove', [], absent, 404, 'rrset not found', undefined],
+    ['add_records', ['192.0.2.2'], present, 422, "duplicate value '192.0.2.2'", 'records[0].records[0].value'],
+    ['create', ['::1', '::1'], absent, 422, "duplicate value '::1'", 'rrsets[0].records[1].value'],
     [
       'add_records',
-      { records: records('192.0.2.3', '192.0.2.2') },
-      exists,
-      [422, "duplicate value '192.0.2.2'", 'records[0].records[1].value'],
+      ['192.0.2.3'],
+      { ...present, current: { ...held, ttl: 60 } },
+      422,
+      'RRSet has differing record TTLs',
+      'ttl',
     ],
-    [
-      'create',
-      { records: records('192.0.2.3', '192.0.2.3') },
-      absent,
-      [422, "duplicate value '192.0.2.3'", 'rrsets[0].records[1].value'],
-    ],
-    [
-      'add_records',
-      { ttl: 120, records: records('192.0.2.3') },
-      exists,
-      [422, 'RRSet has differing record TTLs', 'ttl'],
-    ],
-    [
-      'remove_records',
-      { records: records('192.0.2.9') },
-      exists,
-      [422, "value '192.0.2.9' not found", 'records[0].records[0].value'],
-    ],
-    ['set_records', { records: records('x') }, exists, [422, "invalid value 'x'", 'records[0].records[0].value']],
-    [
-      'create',
-      { records: records('192.0.2.1') },
-      { ...absent, name: 'APP' },
-      [422, "invalid name 'APP'", 'rrsets[0].name'],
-    ],
-    ['create', { records: records('x') }, { ...absent, type: 'SPF' }, [422, "invalid type 'SPF'", 'rrsets[0].type']],
-    [
-      'create',
-      { records: records('mail') },
-      { ...cname, typesAtName: ['A'] },
-      [422, "CNAME cannot coexist with other types at 'app'", 'rrsets[0].name'],
-    ],
-    [
-      'create',
-      { records: records('192.0.2.1') },
-      { ...absent, typesAtName: ['CNAME'] },
-      [422, "CNAME cannot coexist with other types at 'app'", 'rrsets[0].name'],
-    ],
-    ['create', { records: records('a', 'b') }, cname, [422, 'CNAME takes exactly one record', 'rrsets[0].records']],
-  ])('is refused: %s %j', (kind, body, target, refusal) => {
+    ['remove_records', ['192.0.2.9'], present, 422, "value '192.0.2.9' not found", 'records[0].records[0].value'],
+    ['set_records', ['x'], present, 422, "invalid value 'x'", 'records[0].records[0].value'],
+    ['create', ['192.0.2.1'], { ...absent, name: 'APP' }, 422, "invalid name 'APP'", 'rrsets[0].name'],
+    ['create', ['x'], { ...absent, type: 'SPF' }, 422, "invalid type 'SPF'", 'rrsets[0].type'],
+    ['create', ['mail'], { ...cname, typesAtName: ['A'] }, 422, coexists, 'rrsets[0].name'],
+    ['create', ['192.0.2.1'], { ...absent, typesAtName: ['CNAME'] }, 422, coexists, 'rrsets[0].name'],
+    ['create', ['a', 'b'], cname, 422, 'CNAME takes exactly one record', 'rrsets[0].records'],
+  ])('is refused: %s %j', (kind, values, target, ...refusal) => {
+    const body: Body = kind === 'remove' ? {} : { ttl: 300, records: records(...values) };
     let error: ApiError | undefined;
     try {
       decide(kind, body, target);

@@ -1,7 +1,4 @@
-import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:https';
-import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { parse } from 'yaml';
 
@@ -19,18 +16,7 @@ export interface KubeClient {
   readonly certificateAuthority: string;
   /** Sends a body as JSON. The default type of a PATCH is a merge patch. */
   call(method: string, path: string, body?: unknown, type?: string): Promise<KubeAnswer>;
-  /** Opens a stream of watch events. */
-  watch(path: string): Promise<WatchStream>;
   close(): void;
-}
-
-export interface WatchStream {
-  readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: objects of every kind are picked apart by the tests
-  readonly events: { readonly type: string; readonly object: any }[];
-  /** Resolves when the server has ended the stream. */
-  readonly ended: Promise<void>;
-  stop(): void;
 }
 
 const decoded = (base64: string | undefined) => base64 && Buffer.from(base64, 'base64').toString();
@@ -72,37 +58,6 @@ export function kubeClient(kubeconfig: string): KubeClient {
         sent.end(sentText);
       });
     },
-    watch: (path) =>
-      new Promise((resolve, reject) => {
-        const sent = request(`${server}${path}`, { agent, headers: authorization }, (response) => {
-          const events: WatchStream['events'] = [];
-          let rest = '';
-          response.setEncoding('utf8');
-          response.on('data', (chunk: string) => {
-            const lines = (rest + chunk).split('\n');
-            rest = lines.pop() ?? '';
-            events.push(...lines.map((line) => JSON.parse(line)));
-          });
-          const ended = new Promise<void>((end) => {
-            response.on('close', () => end());
-          });
-          response.on('error', () => undefined);
-          resolve({ status: response.statusCode ?? 0, events, ended, stop: () => sent.destroy() });
-        });
-        sent.on('error', reject);
-        sent.end();
-      }),
     close: () => agent.destroy(),
-  };
-}
-
-/** Runs kubectl, asynchronously, as the garden runs in this process. @returns everything that it prints */
-export function kubectlWith(kubeconfig: string, folder: string) {
-  const path = join(folder, 'kubeconfig');
-  writeFileSync(path, kubeconfig);
-  return async (...args: string[]): Promise<string> => {
-    const child = spawn('kubectl', args, { env: { ...process.env, KUBECONFIG: path, HOME: folder } });
-    const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr)]);
-    return out + errors;
   };
 }

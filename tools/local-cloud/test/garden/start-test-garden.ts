@@ -10,7 +10,7 @@ type AnyObject = any;
 export interface TestGarden extends KubeClient {
   readonly cloud: TestCloud;
   /** Server-side apply of any object, by its kind and name. */
-  apply(object: AnyObject, options?: { manager?: string; force?: boolean }): Promise<KubeAnswer>;
+  apply(object: AnyObject): Promise<KubeAnswer>;
   readShoot(name: string): Promise<AnyObject>;
   /** Merge patch of a Shoot. */
   patch(name: string, body: AnyObject): Promise<KubeAnswer>;
@@ -24,7 +24,7 @@ export interface TestGarden extends KubeClient {
 
 const NAMESPACED = `namespaces/${NAMESPACE}`;
 export const SHOOTS = `/apis/core.gardener.cloud/v1beta1/${NAMESPACED}/shoots`;
-export const SECRETS = `/api/v1/${NAMESPACED}/secrets`;
+const SECRETS = `/api/v1/${NAMESPACED}/secrets`;
 
 const collections: Readonly<Record<string, string>> = {
   Secret: SECRETS,
@@ -43,8 +43,8 @@ export async function startTestGarden(
 ): Promise<TestGarden> {
   const cloud = await startTestCloud({ garden: { ...fast, ...garden }, ...options });
   const client = kubeClient(cloud.gardenKubeconfig);
-  const apply: TestGarden['apply'] = (object, { manager = 'test', force = false } = {}) => {
-    const path = `${collections[object.kind]}/${object.metadata.name}?fieldManager=${manager}&force=${force}`;
+  const apply: TestGarden['apply'] = (object) => {
+    const path = `${collections[object.kind]}/${object.metadata.name}?fieldManager=test&force=false`;
     return client.call('PATCH', path, object, 'application/apply-patch+yaml');
   };
   const readShoot = async (name: string) => (await client.call('GET', `${SHOOTS}/${name}`)).body;
@@ -91,8 +91,3 @@ export const isHealthy = ({ metadata, status }: AnyObject): boolean =>
   status.conditions?.every((condition: AnyObject) => condition.status === 'True') &&
   status.lastOperation?.state === 'Succeeded' &&
   status.observedGeneration === metadata.generation;
-
-export const hasState =
-  (state: string, type?: string) =>
-  ({ status }: AnyObject): boolean =>
-    status.lastOperation?.state === state && (type === undefined || status.lastOperation.type === type);
