@@ -4,93 +4,21 @@ import { type Effect, fieldText, shortEffect } from '../src/clusters/effect-text
 import { type PlannedChange, removalsIn } from '../src/clusters/planned-change.js';
 import type { Cluster } from '../src/clusters/team-api.js';
 import { goalOf } from '../src/clusters/wait.js';
-import {
-  type FakeService,
-  type Folder,
-  type RunOptions,
-  runCorral,
-  sendJson,
-  startService,
-  temporaryFolder,
-} from './support/run-corral.js';
+import { type Folder, type RunOptions, runCorral, temporaryFolder } from './support/run-corral.js';
+import { aCluster, type FakeClusters, removalOf, startClusters } from './support/start-clusters.js';
 
 /* What `clusters apply` asks for, and whom, before anything is changed. */
 
-interface Pool {
-  readonly name: string;
-  readonly source?: string;
-}
-interface Stored {
-  readonly spec: { readonly plan: string; readonly nodePools: readonly Pool[] };
-  readonly etag: string;
-}
-
 let folder: Folder;
-let service: FakeService;
-let clusters: Map<string, Stored>;
-/** Runs before a change is looked at. */
-let meanwhile: () => void;
-const put: string[] = [];
-
-const range = { minimum: 1, maximum: 2 };
-const removed = (pool: string) => ({
-  target: 'nodePool',
-  pool,
-  kind: 'removed',
-  nodes: { before: range, after: null },
-  fields: [],
-  reason: 'Its adopted servers are drained and leave the cluster.',
-});
-
-/** The API as far as a declaration of a plan and of pools goes. */
+let api: FakeClusters;
+const web = aCluster({ plan: 'payg', nodePools: [{ name: 'general' }, { name: 'own' }] });
 beforeEach(async () => {
   folder = await temporaryFolder();
-  clusters = new Map([
-    ['web', { spec: { plan: 'payg', nodePools: [{ name: 'general' }, { name: 'own' }] }, etag: '"1"' }],
-  ]);
-  meanwhile = () => undefined;
-  put.length = 0;
-  service = await startService((request, text, response) => {
-    const { pathname, searchParams } = new URL(request.url ?? '', service.url);
-    const answer = (status: number, body: object) => sendJson(response, status, body);
-    const problem = (status: number, code: string) => answer(status, { status, code, title: code, detail: `${code}.` });
-    const [, name = '', operation] = /\/clusters\/([^/]+)\/(operation)?/.exec(pathname) ?? [];
-    const bodyOf = ({ spec, etag }: Stored) => ({
-      metadata: { name, etag, generation: Number(etag.replaceAll('"', '')) },
-      spec,
-      status: { lastOperation: null },
-    });
-    if (operation !== undefined) return problem(404, 'not_found');
-    const isDryRun = searchParams.get('dryRun') === 'true';
-    if (request.method === 'PUT' && !isDryRun) meanwhile();
-    const stored = clusters.get(name);
-    if (request.method === 'GET') return stored ? answer(200, bodyOf(stored)) : problem(404, 'not_found');
-    if (request.headers['if-match'] !== stored?.etag) return problem(412, 'precondition_failed');
-    const { spec } = JSON.parse(text);
-    if (spec.plan === 'wrong') return problem(422, 'validation_failed');
-    if (spec.plan === 'too much') return problem(403, 'quota_exceeded');
-    if (!isDryRun) {
-      put.push(name);
-      response.setHeader('Operation-Location', `${service.url}/api/v1/teams/acme/operations/o1/`);
-      return answer(202, bodyOf({ spec, etag: '"9"' }));
-    }
-    const changes =
-      stored === undefined || stored.spec.plan === spec.plan
-        ? []
-        : [{ pointer: '/spec/plan', from: stored.spec.plan, to: spec.plan }];
-    const kept = new Set(spec.nodePools.map((pool: Pool) => pool.name));
-    const gone = (stored?.spec.nodePools ?? []).filter((pool) => !kept.has(pool.name));
-    return answer(200, {
-      resource: { spec },
-      cost: { currency: 'EUR' },
-      costDifference: { monthly: { minimum: '0', maximum: '0' } },
-      changes,
-      effects: gone.map((pool) => removed(pool.name)),
-    });
-  });
+  api = await startClusters();
+  api.clusters.set('web', web);
 });
 afterEach(async () => {
-  await service.close();
+  await api.close();
   await folder.remove();
 });
 
@@ -99,7 +27,7 @@ const corral = (args: readonly string[], at: RunOptions = {}) =>
     ...at,
     env: {
       CORRAL_CONFIG: folder.file('none.yaml'),
-      CORRAL_URL: service.url,
+      CORRAL_URL: api.url,
       CORRAL_TOKEN: 'corral_token',
       TERM: 'dumb',
     },
@@ -122,7 +50,7 @@ describe('a change that removes a node pool', () => {
   it('is refused where nobody can be asked, after its plan', async () => {
     const { code, err } = await run('apply', removal, ['--yes']);
 
-    expect({ code, put }).toEqual({ code: 2, put: [] });
+    expect({ code, sent: api.sent }).toEqual({ code: 2, sent: [] });
     expect(err).toContain('node pool own removed 1–2 → none nodes. Its adopted servers are drained');
     expect(err).toContain(
       'This removes or replaces nodes of web (node pool own removed). No terminal to prompt on. Pass --allow-removals',
@@ -136,16 +64,17 @@ describe('a change that removes a node pool', () => {
   ])('is made %s', async (_what, options, at) => {
     const { code, err } = await run('apply', removal, options, at);
 
-    expect({ code, put }).toEqual({ code: 0, put: ['web'] });
+    expect({ code, sent: api.sent }).toEqual({ code: 0, sent: ['PUT web'] });
     expect(err).toContain('node pool own removed');
   });
 
   it('is named by the answer', async () => {
     const { out } = await run('apply', removal, ['--allow-removals']);
+    api.clusters.set('web', web);
     const data = await run('apply', removal, ['--allow-removals', '-o', 'json']);
 
     expect(out).toMatch(/REMOVALS\nweb +changed +o1 +- +node pool own removed\n/);
-    expect(JSON.parse(data.out)).toMatchObject([{ name: 'web', result: 'changed', removals: [removed('own')] }]);
+    expect(JSON.parse(data.out)).toMatchObject([{ name: 'web', result: 'changed', removals: [removalOf('own')] }]);
   });
 
   it('is not made on a terminal after no', async () => {
@@ -153,7 +82,7 @@ describe('a change that removes a node pool', () => {
       code: 1,
       err: expect.stringContaining('Nothing was changed.'),
     });
-    expect(put).toEqual([]);
+    expect(api.sent).toEqual([]);
   });
 
   it('is said by a dry run to need permission', async () => {
@@ -168,31 +97,29 @@ describe('other changes', () => {
   it('are made without a question where nobody can be asked, after their plan', async () => {
     const { code, err } = await run('apply', [documentOf('web', 'annual')]);
 
-    expect({ code, put }).toEqual({ code: 0, put: ['web'] });
+    expect({ code, sent: api.sent }).toEqual({ code: 0, sent: ['PUT web'] });
     expect(err).toContain('spec.plan: payg → annual');
   });
 
   it('of what somebody changed meanwhile are not made, and say which fields are how', async () => {
-    meanwhile = () =>
-      clusters.set('web', {
-        spec: { plan: 'monthly', nodePools: [{ name: 'general' }, { name: 'own' }] },
-        etag: '"2"',
-      });
+    const pools = [{ name: 'general' }, { name: 'own' }];
+    api.meanwhile = () =>
+      api.clusters.set('web', { ...aCluster({ plan: 'monthly', nodePools: pools }), generation: 2 });
 
     const { code, err } = await run('apply', [documentOf('web', 'annual')]);
 
-    expect({ code, put }).toEqual({ code: 5, put: [] });
+    expect({ code, sent: api.sent }).toEqual({ code: 5, sent: [] });
     expect(err).toContain(
       'corral: web: Cluster web has changed since the plan: spec.plan is monthly now, and annual is wanted. ' +
         'Run the command again for a new plan.',
     );
-    expect(err).not.toContain('"2"');
+    expect(err).not.toContain('web.2');
   });
 });
 
 describe('documents of which some are wrong', () => {
   const documents = [documentOf('web', 'annual'), documentOf('web2', 'wrong'), '{"kind": "Pod"}'];
-  beforeEach(() => void clusters.set('web2', { spec: { plan: 'payg', nodePools: [] }, etag: '"1"' }));
+  beforeEach(() => void api.clusters.set('web2', aCluster({ plan: 'payg' })));
 
   it('have a plan or an error each, as text and as data', async () => {
     const { code, out, err } = await run('diff', documents);
@@ -225,14 +152,14 @@ describe('documents of which some are wrong', () => {
   it('change nothing', async () => {
     const { code, out, err } = await run('apply', documents.slice(0, 2), ['-o', 'json', '--yes']);
 
-    expect({ code, put }).toEqual({ code: 1, put: [] });
+    expect({ code, sent: api.sent }).toEqual({ code: 1, sent: [] });
     expect(err).toContain('Nothing was changed.');
     expect(JSON.parse(out)).toMatchObject([
       { name: 'web', result: 'skipped' },
       { name: 'web2', result: 'failed', exitCode: 1, error: expect.stringContaining('document 2') },
     ]);
     expect((await run('apply', [documents[0] as string, documents[2] as string])).code).toBe(2);
-    expect(put).toEqual([]);
+    expect(api.sent).toEqual([]);
   });
 });
 

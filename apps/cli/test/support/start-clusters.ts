@@ -12,7 +12,28 @@ export interface FakeClusters extends FakeService {
   readonly clusters: Map<string, StoredCluster>;
   /** What was changed, such as `PUT web`. */
   readonly sent: string[];
+  /** Runs before a change is looked at. */
+  meanwhile: () => void;
 }
+
+/** Declarations of these plans are refused. */
+const refusals: Readonly<Record<string, [status: number, code: string]>> = {
+  wrong: [422, 'validation_failed'],
+  'too much': [403, 'quota_exceeded'],
+};
+
+const range = { minimum: 1, maximum: 2 };
+/** What becomes of a node pool that a declaration leaves out. */
+export const removalOf = (pool: string) => ({
+  target: 'nodePool',
+  pool,
+  kind: 'removed',
+  nodes: { before: range, after: null },
+  fields: [],
+  reason: 'Its adopted servers are drained and leave the cluster.',
+});
+const poolsOf = (spec: Readonly<Record<string, unknown>> = {}): string[] =>
+  ((spec.nodePools ?? []) as { name: string }[]).map(({ name }) => name);
 
 export const aCluster = (spec: object = {}): StoredCluster => ({
   spec: { kubernetesVersion: '1.34', deletionProtection: false, nodePools: [], ...spec },
@@ -40,6 +61,7 @@ export async function startClusters(): Promise<FakeClusters> {
     fields: [],
     reason: 'So it is.',
   });
+  const api = { clusters, sent, meanwhile: () => undefined } as Omit<FakeClusters, keyof FakeService>;
   const service = await startService((request, text, response) => {
     const { pathname, searchParams } = new URL(request.url ?? '', service.url);
     const answer = (status: number, body: object) => sendJson(response, status, body);
@@ -47,13 +69,17 @@ export async function startClusters(): Promise<FakeClusters> {
     const [, name = ''] = /\/clusters\/([^/]+)\//.exec(pathname) ?? [];
     const items = [...clusters].map(([each, stored]) => bodyOf(each, stored));
     if (name === '') return answer(200, { items, next: null });
-    const stored = clusters.get(name);
     const isDryRun = searchParams.get('dryRun') === 'true';
+    if (request.method === 'PUT' && !isDryRun) api.meanwhile();
+    const stored = clusters.get(name);
     if (stored === undefined && request.method !== 'PUT') return problem(404, 'not_found');
     const tag = request.headers['if-match'];
     if (tag !== undefined && (stored === undefined || tag !== tagOf(name, stored)))
       return problem(412, 'precondition_failed');
     if (request.method === 'GET') return answer(200, bodyOf(name, stored as StoredCluster));
+    const { spec: declared } = request.method === 'PUT' ? JSON.parse(text) : { spec: {} };
+    const refusal = refusals[declared.plan];
+    if (refusal !== undefined) return problem(...refusal);
     if (!isDryRun) sent.push(`${request.method} ${name}`);
     if (request.method === 'DELETE') {
       if (stored?.spec.deletionProtection === true) return problem(409, 'deletion_protected');
@@ -61,18 +87,22 @@ export async function startClusters(): Promise<FakeClusters> {
       clusters.delete(name);
       return void response.writeHead(204).end();
     }
-    const { spec: declared } = JSON.parse(text);
     const next = { spec: { ...stored?.spec, ...declared }, generation: (stored?.generation ?? 0) + 1, revision: 1 };
     const isSame = isDeepStrictEqual(next.spec, stored?.spec);
     if (isDryRun) {
       const changes = Object.keys(next.spec)
         .filter((field) => !isDeepStrictEqual(next.spec[field], stored?.spec[field]))
         .map((field) => ({ pointer: `/spec/${field}`, from: stored?.spec[field] ?? null, to: next.spec[field] }));
-      const effects = isSame ? [] : [effect(stored === undefined ? 'created' : 'updated')];
+      const gone = poolsOf(stored?.spec).filter((pool) => !poolsOf(next.spec).includes(pool));
+      const own = isSame ? [] : [effect(stored === undefined ? 'created' : 'updated')];
+      const effects = [...own, ...gone.map(removalOf)];
       return answer(200, { resource: next, cost: { currency: 'EUR' }, costDifference, changes, effects });
     }
-    if (!isSame) clusters.set(name, next);
+    if (!isSame) {
+      clusters.set(name, next);
+      response.setHeader('Operation-Location', `${service.url}/api/v1/teams/acme/operations/o1/`);
+    }
     answer(isSame ? 200 : 202, bodyOf(name, clusters.get(name) as StoredCluster));
   });
-  return { ...service, clusters, sent };
+  return Object.assign(api, service);
 }
