@@ -74,21 +74,6 @@ describe('a watch', () => {
     expect(Number(query.get('timeoutSeconds'))).toBeLessThanOrEqual(20);
   });
 
-  it('reads events that arrive in pieces, and several together', async () => {
-    const server = await aServer();
-    const { reported } = await watching(server);
-    const { response } = await watchNumber(server, 1);
-    const lines = [aVersion('101', 'ü'), aVersion('102')].map((object) => JSON.stringify({ type: 'MODIFIED', object }));
-    const bytes = Buffer.from(`${lines.join('\n')}\n\n`);
-
-    const middle = bytes.indexOf('ü') + 1;
-    response.write(bytes.subarray(0, middle));
-    await eventually(() => expect(response.writableLength).toBe(0));
-    response.write(bytes.subarray(middle));
-
-    await eventually(() => expect(reported.slice(2)).toEqual(['changed ü@101', 'changed c1234567@102']));
-  });
-
   it('ignores events of unknown types', async () => {
     const server = await aServer();
     const { reported } = await watching(server);
@@ -189,9 +174,9 @@ describe('the list of a watch', () => {
     expect(reported.slice(0, 4)).toEqual(['page ', 'listed', 'changed c1234567@101', 'changed c1234567@102']);
   });
 
-  it('of 10,000 objects arrives in pages, without unused fields', async () => {
+  it('of many objects arrives in pages, without unused fields', async () => {
     const server = await aServer();
-    server.shoots = Array.from({ length: 10_000 }, (_, n) => {
+    server.shoots = Array.from({ length: 1_000 }, (_, n) => {
       const shoot = aVersion(String(n), `c${n}`);
       shoot.metadata.managedFields[0] = {
         manager: 'm',
@@ -213,28 +198,23 @@ describe('the list of a watch', () => {
 
     await watchNumber(server, 1);
 
-    expect(sizes).toEqual(Array(20).fill(500));
-    expect(names.size).toBe(10_000);
+    expect(sizes).toEqual([500, 500]);
+    expect(names.size).toBe(1_000);
   });
 });
 
 describe('a watch that fails', () => {
   const faults: [string, (response: ServerResponse) => void][] = [
-    ['is reset', (response) => response.destroy()],
     ['is reset within an event', (response) => response.write('{"type": "MODIFIED", "ob', () => response.destroy())],
     ['ends within an event', (response) => response.end('{"type": "MODIFIED", "ob')],
-    ['ends immediately', (response) => response.end()],
     ['brings what is no JSON', (response) => response.write('<html>\n')],
     ['brings an event without metadata', (response) => response.write('{"type": "ADDED", "object": {}}\n')],
-    ['brings an event without object', (response) => response.write('{"type": "ADDED"}\n')],
-    ['brings an event of absurd size', (response) => response.write(`{"type": "${'x'.repeat(2_000_000)}"}\n`)],
     ['brings a line that never ends', (response) => response.write('x'.repeat(2_000_000))],
     [
       'brings an error',
       (response) =>
         response.write(`${JSON.stringify({ type: 'ERROR', object: aStatus(500, 'InternalError', 'x') })}\n`),
     ],
-    ['brings an error of no known shape', (response) => response.write('{"type": "ERROR", "object": "?"}\n')],
   ];
 
   it.each(faults)('because it %s is retried', async (_what, fault) => {
@@ -249,12 +229,9 @@ describe('a watch that fails', () => {
 
   it.each([
     [401, aStatus(401, 'Unauthorized', 'Unauthorized')],
-    [403, aStatus(403, 'Forbidden', 'User "u" cannot watch resource "shoots"')],
     [404, '404 page not found'],
     [429, 'Too many requests'],
-    [500, aStatus(500, 'InternalError', 'etcd')],
     [504, aStatus(504, 'Timeout', 'Too large resource version: 9, current: 1')],
-    [302, ''],
   ])('with %i is retried', async (status, body) => {
     const server = await aServer();
     server.nextWatches.push((_, response) => {
@@ -361,19 +338,6 @@ describe('a handler', () => {
 
     expect([pages, reported]).toEqual([2, ['listed']]);
   });
-
-  it('of states that throws has no effect on the watch', async () => {
-    const server = await aServer();
-    const { reported } = await watching(server, {
-      onState: () => {
-        throw new Error('no');
-      },
-    });
-
-    (await watchNumber(server, 1)).send('MODIFIED', aVersion('101'));
-
-    await eventually(() => expect(reported).toContain('changed c1234567@101'));
-  });
 });
 
 describe('the end of a watch', () => {
@@ -389,26 +353,18 @@ describe('the end of a watch', () => {
     ],
   ];
 
-  it.each(phases)('follows its signal %s', async (_what, prepare, reached) => {
-    const server = await aServer();
-    prepare(server);
-    const { ended, stop } = await watching(server);
-    await eventually(() => expect(reached(server)).toBe(true));
+  it.each(phases)('follows its signal, and the close of the client, %s', async (_what, prepare, reached) => {
+    for (const how of ['signal', 'close']) {
+      const server = await aServer();
+      prepare(server);
+      const { ended, stop, client } = await watching(server);
+      await eventually(() => expect(reached(server)).toBe(true));
 
-    stop.abort();
+      if (how === 'signal') stop.abort();
+      else await client.close();
 
-    await expect(ended).resolves.toBeUndefined();
-  });
-
-  it.each(phases)('follows the close of the client %s', async (_what, prepare, reached) => {
-    const server = await aServer();
-    prepare(server);
-    const { ended, client } = await watching(server);
-    await eventually(() => expect(reached(server)).toBe(true));
-
-    await client.close();
-
-    await expect(ended).resolves.toBeUndefined();
+      await expect(ended).resolves.toBeUndefined();
+    }
   });
 
   it('is immediate when its signal was aborted before', async () => {

@@ -60,36 +60,11 @@ describe('parsing of a CloudProfile', () => {
     });
   });
 
-  it.each([
-    [
-      'the stage that has begun last',
-      [
-        ['preview', null],
-        ['supported', '2026-07-01'],
-        ['deprecated', '2026-09-01'],
-      ],
-      'supported',
-      null,
-    ],
+  it.each<[string, [string, string?][], string, string | null]>([
+    ['the last begun', [['preview'], ['supported', '2026-07-01'], ['deprecated', '2026-09-01']], 'supported', null],
     ['unavailable before the first', [['preview', '2026-09-01']], 'unavailable', null],
-    [
-      'expired after the last',
-      [
-        ['supported', null],
-        ['expired', '2026-07-31'],
-      ],
-      'expired',
-      '2026-07-31',
-    ],
-    [
-      'the expiry that is to come',
-      [
-        ['supported', null],
-        ['expired', '2027-01-01'],
-      ],
-      'supported',
-      '2027-01-01',
-    ],
+    ['expired after the last', [['supported'], ['expired', '2026-07-31']], 'expired', '2026-07-31'],
+    ['the expiry that is to come', [['supported'], ['expired', '2027-01-01']], 'supported', '2027-01-01'],
   ])('reads the lifecycle of a version as its classification: %s', (_what, stages, classification, expirationDate) => {
     const lifecycle = stages.map(([of, startTime]) => ({ classification: of, ...(startTime && { startTime }) }));
 

@@ -20,6 +20,42 @@ import { initScript } from './init-script.js';
 import { newBootstrapToken, renderBootstrapToken } from './join-data.js';
 import { renderJoinCommand, renderJoinUserData } from './render-join-command.js';
 
+const certificate = (lines: number) =>
+  `-----BEGIN CERTIFICATE-----\n${`${'MIIB'.repeat(16)}\n`.repeat(lines)}-----END CERTIFICATE-----\n`;
+const aJoin: JoinData = {
+  server: 'https://api.c1234567.t1234567.shoots.example.com',
+  certificateAuthority: certificate(3),
+  bootstrapToken: 'abc123.0123456789abcdef',
+  configSecretName: 'gardener-node-agent-pabc12-5e0f5',
+  kubernetesVersion: '1.34.2',
+  nodeAgentImage: 'europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:v1.130.0',
+};
+
+/** Runs scripts of bash in a folder of each test, with programs that log their arguments. */
+function sandboxWith(programs: Readonly<Record<string, string>>, folders: readonly string[]) {
+  let root: string;
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), 'join-'));
+    for (const folder of ['bin', ...folders]) mkdirSync(join(root, folder));
+    for (const [name, script] of Object.entries(programs)) {
+      const text = `#!/bin/bash\necho "$(basename "$0") $*" >> "$CALLS"\n${script}\n`;
+      writeFileSync(join(root, 'bin', name), text, { mode: 0o755 });
+    }
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+  const at = (...path: string[]) => join(root, ...path);
+  function run(script: string, environment: Record<string, string>) {
+    writeFileSync(at('calls'), '');
+    const { status, stderr } = spawnSync('bash', ['-c', script], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { PATH: `${at('bin')}:/usr/bin:/bin`, CALLS: at('calls'), ...environment },
+    });
+    const calls = readFileSync(at('calls'), 'utf8').replaceAll(root, '').trim();
+    return { status, stderr: stderr.toString(), calls: calls === '' ? [] : calls.split('\n') };
+  }
+  return { at, run };
+}
+
 describe('bootstrap tokens', () => {
   describe('a bootstrap token', () => {
     it('has the format that Kubernetes requires, and uses the whole alphabet', () => {
@@ -83,47 +119,24 @@ esac`,
 esac`,
   };
 
-  let root: string;
-  let home: string;
-
-  beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'init-'));
-    home = join(root, 'home');
-    for (const folder of ['home', 'bin', 'tmp']) mkdirSync(join(root, folder));
-    writeFileSync(join(home, 'config.yaml'), 'a: 1\n');
-    for (const [name, script] of Object.entries(programs)) {
-      const text = `#!/bin/bash\necho "$(basename "$0") $*" >> "$CALLS"\n${script}\n`;
-      writeFileSync(join(root, 'bin', name), text, { mode: 0o755 });
-    }
-  });
-
-  afterEach(() => {
-    rmSync(root, { recursive: true });
-  });
+  const { at, run: runIn } = sandboxWith(programs, ['home', 'tmp']);
+  beforeEach(() => writeFileSync(at('home', 'config.yaml'), 'a: 1\n'));
 
   /** Runs the script with its folders and programs in a temporary directory. */
   function run(environment: Record<string, string> = {}) {
     const script = initScript(image)
-      .replaceAll('/var/lib/gardener-node-agent', home)
-      .replaceAll('/opt/bin', join(root, 'opt'))
-      .replaceAll('/etc/containerd', join(root, 'etc'));
-    const bin = join(root, 'bin');
-    const calls = join(root, 'calls');
-    rmSync(calls, { force: true });
-    const { status } = spawnSync('bash', ['-c', script], {
-      env: {
-        PATH: `${bin}:/usr/bin:/bin`,
-        BIN: bin,
-        TMPDIR: join(root, 'tmp'),
-        CALLS: calls,
-        AGENT: join(bin, 'agent'),
-        AGENT_AT: 'gardener-node-agent',
-        PULL_HELP: '',
-        AGENT_HELP: '--config-dir',
-        ...environment,
-      },
+      .replaceAll('/var/lib/gardener-node-agent', at('home'))
+      .replaceAll('/opt/bin', at('opt'))
+      .replaceAll('/etc/containerd', at('etc'));
+    return runIn(script, {
+      BIN: at('bin'),
+      TMPDIR: at('tmp'),
+      AGENT: at('bin', 'agent'),
+      AGENT_AT: 'gardener-node-agent',
+      PULL_HELP: '',
+      AGENT_HELP: '--config-dir',
+      ...environment,
     });
-    return { status, calls: readFileSync(calls, 'utf8').replaceAll(root, '').trim().split('\n') };
   }
 
   describe('init script of a node', () => {
@@ -140,8 +153,8 @@ esac`,
         'gardener-node-agent --version',
         'gardener-node-agent bootstrap --config-dir=/home',
       ]);
-      expect(readFileSync(join(home, 'config-v1.130.0.yaml'), 'utf8')).toBe('a: 1\n');
-      expect(statSync(join(home, 'config-v1.130.0.yaml')).mode & 0o777).toBe(0o600);
+      expect(readFileSync(at('home', 'config-v1.130.0.yaml'), 'utf8')).toBe('a: 1\n');
+      expect(statSync(at('home', 'config-v1.130.0.yaml')).mode & 0o777).toBe(0o600);
     });
 
     it('leaves nothing mounted and can run again', () => {
@@ -150,7 +163,7 @@ esac`,
 
       expect(status).toBe(0);
       expect(calls.join()).not.toMatch(/apt-get|config default/);
-      expect(readdirSync(join(root, 'tmp'))).toEqual([]);
+      expect(readdirSync(at('tmp'))).toEqual([]);
     });
 
     it.each([
@@ -178,49 +191,22 @@ esac`,
 
     it('fails, and is run again, when the image has no node agent', () => {
       expect(run({ AGENT: '/nowhere' }).status).not.toBe(0);
-      expect(existsSync(join(root, 'opt', 'gardener-node-agent'))).toBe(false);
+      expect(existsSync(at('opt', 'gardener-node-agent'))).toBe(false);
     });
   });
 });
 
 describe('the join command', () => {
-  const aJoin: JoinData = {
-    server: 'https://api.c1234567.t1234567.shoots.example.com',
-    certificateAuthority: `-----BEGIN CERTIFICATE-----\n${`${'MIIB'.repeat(16)}\n`.repeat(3)}-----END CERTIFICATE-----\n`,
-    bootstrapToken: 'abc123.0123456789abcdef',
-    configSecretName: 'gardener-node-agent-pabc12-5e0f5',
-    kubernetesVersion: '1.34.2',
-    nodeAgentImage: 'europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:v1.130.0',
-  };
   const nodeName = 'dedicated-321';
 
   /** Each logs its arguments. */
   const programs = { id: 'echo "$UID_HERE"', systemctl: '', hostnamectl: '' };
 
-  let root: string;
-  beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'join-'));
-    for (const folder of ['bin', 'dev']) mkdirSync(join(root, folder));
-    for (const [name, script] of Object.entries(programs)) {
-      writeFileSync(join(root, 'bin', name), `#!/bin/bash\necho "$(basename "$0") $*" >> "$CALLS"\n${script}\n`, {
-        mode: 0o755,
-      });
-    }
-  });
-  afterEach(() => {
-    rmSync(root, { recursive: true });
-  });
+  const { at, run: runIn } = sandboxWith(programs, ['dev']);
 
   /** Runs the command as pasted, with its folders in a temporary directory. */
-  function run(command = renderJoinCommand(aJoin, nodeName), uid = '0') {
-    const calls = join(root, 'calls');
-    rmSync(calls, { force: true });
-    const { status, stderr } = spawnSync('bash', ['-c', command.replaceAll(' /', ` ${root}/`)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, CALLS: calls, UID_HERE: uid },
-    });
-    return { status, stderr: stderr.toString(), calls: readFileSync(calls, 'utf8').trim().split('\n') };
-  }
+  const run = (command = renderJoinCommand(aJoin, nodeName), uid = '0') =>
+    runIn(command.replaceAll(' /', ` ${at()}/`), { UID_HERE: uid });
 
   describe('join command', () => {
     it('writes the same files and starts the same unit as the user data of a rebuilt server', () => {
@@ -230,8 +216,8 @@ describe('the join command', () => {
       const { write_files: files } = parse(renderJoinUserData(aJoin, nodeName), { version: '1.1' });
       expect(files).toHaveLength(6);
       for (const { path, permissions, content } of files) {
-        expect(readFileSync(join(root, path), 'utf8')).toBe(content);
-        expect(statSync(join(root, path)).mode & 0o777).toBe(Number.parseInt(permissions, 8));
+        expect(readFileSync(at(path), 'utf8')).toBe(content);
+        expect(statSync(at(path)).mode & 0o777).toBe(Number.parseInt(permissions, 8));
       }
       expect(calls).toEqual([
         'id -u',
@@ -247,7 +233,7 @@ describe('the join command', () => {
 
       expect(run(other).status).toBe(0);
 
-      const token = join(root, 'var/lib/gardener-node-agent/credentials/bootstrap-token');
+      const token = at('var/lib/gardener-node-agent/credentials/bootstrap-token');
       expect(readFileSync(token, 'utf8')).toBe('abc124.0123456789abcdef');
     });
 
@@ -258,8 +244,8 @@ describe('the join command', () => {
     });
 
     it('does nothing on a machine that has been a node', () => {
-      mkdirSync(join(root, 'var/lib/kubelet/pki'), { recursive: true });
-      writeFileSync(join(root, 'var/lib/kubelet/pki/kubelet-client-current.pem'), '');
+      mkdirSync(at('var/lib/kubelet/pki'), { recursive: true });
+      writeFileSync(at('var/lib/kubelet/pki/kubelet-client-current.pem'), '');
 
       const { status, stderr, calls } = run();
 
@@ -268,15 +254,12 @@ describe('the join command', () => {
     });
 
     it('does nothing when its end is truncated', () => {
-      const command = renderJoinCommand(aJoin, nodeName);
-      writeFileSync(join(root, 'calls'), '');
+      const whole = renderJoinCommand(aJoin, nodeName);
 
-      const { status } = spawnSync('bash', ['-c', command.slice(0, -'exit\n}\nEND-OF-COMMAND\n'.length)], {
-        env: { PATH: `${join(root, 'bin')}:/usr/bin:/bin`, CALLS: join(root, 'calls'), UID_HERE: '0' },
-      });
+      const { status, calls } = run(whole.slice(0, -'exit\n}\nEND-OF-COMMAND\n'.length));
 
       expect(status).not.toBe(0);
-      expect(readFileSync(join(root, 'calls'), 'utf8')).toBe('');
+      expect(calls).toEqual([]);
     });
 
     it('never passes the token to a program as an argument', () => {
@@ -302,17 +285,6 @@ describe('the join command', () => {
 describe('user data', () => {
   const golden = fileURLToPath(new URL('golden/join-user-data.yaml', import.meta.url));
 
-  const certificate = (lines: number) =>
-    `-----BEGIN CERTIFICATE-----\n${`${'MIIB'.repeat(16)}\n`.repeat(lines)}-----END CERTIFICATE-----\n`;
-
-  const aJoin: JoinData = {
-    server: 'https://api.c1234567.t1234567.shoots.example.com',
-    certificateAuthority: certificate(3),
-    bootstrapToken: 'abc123.0123456789abcdef',
-    configSecretName: 'gardener-node-agent-pabc12-5e0f5',
-    kubernetesVersion: '1.34.2',
-    nodeAgentImage: 'europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:v1.130.0',
-  };
   const nodeName = 'corral-web-1';
 
   interface CloudConfig {

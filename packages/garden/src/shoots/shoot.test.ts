@@ -8,60 +8,30 @@ describe('parsing', () => {
 
   describe('parsing of a Shoot', () => {
     it('reads all fields', () => {
-      const shoot = parseShoot({
-        metadata: { ...metadata, generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' },
-        spec: { region: 'hel1', hibernation: { enabled: true } },
-        status: {
-          observedGeneration: 6,
-          technicalID: 'shoot--t--c',
-          uid: 'status-uid',
-          seedName: 'seed-hel',
-          clusterIdentity: 'identity',
-          hibernated: true,
-          lastOperation: {
-            type: 'Reconcile',
-            state: 'Error',
-            progress: 43,
-            description: 'words',
-            lastUpdateTime: '2026-08-01T10:03:00Z',
-          },
-          lastErrors: [
-            { taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'], description: 'words', lastUpdateTime: 't' },
-          ],
-          conditions: [
-            {
-              type: 'EveryNodeReady',
-              status: 'Progressing',
-              reason: 'R',
-              message: 'M',
-              codes: ['C'],
-              lastTransitionTime: 't1',
-              lastUpdateTime: 't2',
-            },
-          ],
-          constraints: [{ type: 'HibernationPossible', status: 'True' }],
-          advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
-          retryCycleStartTime: 't3',
-          migrationStartTime: null,
-        },
-      });
+      const status = {
+        observedGeneration: 6,
+        technicalID: 'shoot--t--c',
+        seedName: 'seed-hel',
+        hibernated: true,
+        lastOperation: { type: 'Reconcile', state: 'Error', progress: 43, description: 'words', lastUpdateTime: 't0' },
+        lastErrors: [
+          { taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'], description: 'words', lastUpdateTime: 't' },
+        ],
+        conditions: [{ type: 'EveryNodeReady', status: 'Progressing', codes: ['C'], lastTransitionTime: 't1' }],
+        advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
+        retryCycleStartTime: 't3',
+        migrationStartTime: null,
+      };
+      const changes = { generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' };
+      const spec = { region: 'hel1', hibernation: { enabled: true } };
+      const constraints = [{ type: 'HibernationPossible', status: 'True' }];
 
-      expect(shoot).toMatchObject({
-        metadata: { generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' },
-        spec: { region: 'hel1', hibernation: { enabled: true } },
-        status: {
-          observedGeneration: 6,
-          technicalID: 'shoot--t--c',
-          seedName: 'seed-hel',
-          hibernated: true,
-          lastOperation: { type: 'Reconcile', state: 'Error', progress: 43 },
-          lastErrors: [{ taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }],
-          conditions: [{ type: 'EveryNodeReady', status: 'Progressing', codes: ['C'] }],
-          constraints: [{ type: 'HibernationPossible', status: 'True', reason: '', codes: [] }],
-          advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
-          retryCycleStartTime: 't3',
-          migrationStartTime: null,
-        },
+      expect(
+        parseShoot({ metadata: { ...metadata, ...changes }, spec, status: { ...status, constraints } }),
+      ).toMatchObject({
+        metadata: changes,
+        spec,
+        status: { ...status, constraints: [{ ...constraints[0], reason: '', codes: [] }] },
       });
     });
 
