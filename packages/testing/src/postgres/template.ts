@@ -16,13 +16,12 @@ type Migration = { name: string; sql: string; checksum: string };
  * Creates the migrated template database, once per server and content of `prisma/migrations`.
  *
  * Applies the files itself, because the tests of `packages/database` depend on this package. It leaves the same
- * migration record, so that a process that migrates at start finds nothing pending. A test of `packages/database`
- * compares the two.
+ * migration record, so that a process that migrates at start finds nothing pending.
  *
  * @returns the name of the template
  */
-export async function ensureTemplate(serverUrl: string, migrationsDir = MIGRATIONS_DIR): Promise<string> {
-  const migrations = await readMigrations(migrationsDir);
+export async function ensureTemplate(serverUrl: string): Promise<string> {
+  const migrations = await readMigrations();
   const contents = createHash('sha256').update(JSON.stringify(migrations)).digest('hex');
   const name = `template_${contents.slice(0, 16)}`;
   await onConnection(serverUrl, async (client) => {
@@ -44,12 +43,12 @@ async function exists(client: pg.Client, database: string): Promise<boolean> {
   return rowCount === 1;
 }
 
-async function readMigrations(folder: string): Promise<Migration[]> {
-  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+async function readMigrations(): Promise<Migration[]> {
+  const entries = await readdir(MIGRATIONS_DIR, { withFileTypes: true });
   const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name);
   return Promise.all(
     names.sort().map(async (name) => {
-      const sql = await readFile(join(folder, name, 'migration.sql'), 'utf8');
+      const sql = await readFile(join(MIGRATIONS_DIR, name, 'migration.sql'), 'utf8');
       return { name, sql, checksum: createHash('sha256').update(sql).digest('hex') };
     }),
   );
