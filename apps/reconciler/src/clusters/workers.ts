@@ -105,7 +105,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
   });
   const onVerified = (outcome: string) => metrics.verifications.inc({ outcome });
   const verify = verifyConnections({
-    store: verificationStore(pool),
+    store: verificationStore(services),
     prisma,
     wakeClusters: jobs.wake,
     wakeServers: serverRows.wake,
@@ -115,14 +115,14 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
     log,
   });
   const refresh = refreshPrices({
-    store: priceStore(pool),
+    store: priceStore(services),
     openToken,
     readPrices,
     log,
     onRead: (outcome) => metrics.priceReadings.inc({ outcome }),
   });
   const count = countNodes({
-    store: countStore(pool),
+    store: countStore(services),
     garden,
     intervalMs: settings.nodeCountIntervalMs,
     onCounted: (outcome) => metrics.nodeCounts.inc({ outcome }),

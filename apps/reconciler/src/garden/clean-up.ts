@@ -1,6 +1,7 @@
-import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import type { Prisma } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
 import { backoffMs, type Log, spreadMs } from '@corral/service';
+import { claimRows, timeIn } from '../loop/claim.js';
 
 export type CleanupOutcome = 'gone' | 'waiting' | 'failed';
 
@@ -72,12 +73,11 @@ interface DueCleanup {
 
 export const cleanupStore = (prisma: Prisma) => ({
   /** Claims due clean-ups, oldest first. They are due again after `retryMs` unless an outcome is recorded. */
-  claimDue: (limit: number, retryMs: number): Promise<DueCleanup[]> =>
-    prisma.$queryRaw`
-      UPDATE garden_cleanup SET due_at = clock_timestamp() + make_interval(secs => ${retryMs}::float8 / 1000)
-      WHERE id IN (SELECT id FROM garden_cleanup WHERE due_at <= ${sqlText(rowClock)}
-                   ORDER BY due_at, id LIMIT ${limit} FOR UPDATE SKIP LOCKED)
-      RETURNING id, namespace, name, failures`,
+  async claimDue(limit: number, retryMs: number): Promise<DueCleanup[]> {
+    const claimed = await claimRows(prisma, { table: 'garden_cleanup', due: 'due_at' }, { limit, retryMs });
+    if (claimed.size === 0) return [];
+    return prisma.gardenCleanup.findMany({ where: { id: { in: [...claimed.keys()] } } });
+  },
 
   /** Deletes the row of credentials that are gone. */
   async recordGone({ id }: DueCleanup): Promise<void> {
@@ -85,7 +85,7 @@ export const cleanupStore = (prisma: Prisma) => ({
   },
 
   async recordFailure({ id }: DueCleanup, againMs: number): Promise<void> {
-    const dueAt = new Date((await readClock(prisma)).getTime() + againMs);
+    const dueAt = await timeIn(prisma, againMs);
     await prisma.gardenCleanup.updateMany({ where: { id }, data: { failures: { increment: 1 }, dueAt } });
   },
 });

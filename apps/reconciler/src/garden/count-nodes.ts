@@ -1,10 +1,12 @@
-import type { NodeCounts } from '@corral/cluster-data';
+import { clusterColumns, isManaged, type NodeCounts, poolSpecOf, prismaSelect, seenOf } from '@corral/cluster-data';
 import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/contracts';
-import { type Pool, rowClock } from '@corral/database';
 import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
 import { spreadMs } from '@corral/service';
 import { poolLabel } from '../clusters/model.js';
+import { claimRows } from '../loop/claim.js';
 import { inBatches } from '../loop/work.js';
+import type { Services } from '../services.js';
+import { hasApiServer } from '../upkeep/usage.js';
 
 interface CountDeps {
   readonly store: CountStore;
@@ -105,35 +107,33 @@ interface DueCount {
   readonly claimedUntil: Date;
 }
 
-export const countStore = (pool: Pool) => ({
+export const countStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
   /** Claims due clusters. They are due again after `retryMs` unless a count is recorded. */
   async claimDue(limit: number, retryMs: number): Promise<DueCount[]> {
-    const { rows } = await pool.query<DueRow>(
-      `WITH claimed AS (
-         UPDATE cluster SET nodes_due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-         WHERE id IN (SELECT id FROM cluster WHERE nodes_due_at <= ${rowClock}
-                      ORDER BY nodes_due_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
-         RETURNING id, team_id, shoot_name, nodes_due_at,
-                   observed->>'apiServer' IS NOT NULL AND phase <> 'Hibernated'
-                     AND deletion_requested_at IS NULL AS is_up,
-                   conditions @> '[{"type": "NodesReady", "status": "True"}]' AS is_reported_ready
-       )
-       SELECT claimed.id, team_id, shoot_name, nodes_due_at, is_up, is_reported_ready, team.project_namespace,
-              (SELECT coalesce(jsonb_agg(jsonb_build_object(
-                        'name', name, 'minimum', CASE source WHEN 'managed' THEN minimum ELSE 0 END) ORDER BY position), '[]')
-               FROM node_pool WHERE cluster_id = claimed.id) AS pools
-       FROM claimed JOIN team ON team.id = claimed.team_id`,
-      [limit, retryMs],
-    );
-    return rows.map((row) => ({
-      teamId: asTeamId(row.team_id),
-      id: asClusterId(row.id),
-      pools: row.pools,
-      isReportedReady: row.is_reported_ready,
-      claimedUntil: row.nodes_due_at,
-      shoot:
-        row.is_up && row.project_namespace !== null ? { namespace: row.project_namespace, name: row.shoot_name } : null,
-    }));
+    const claimed = await claimRows(prisma, { table: 'cluster', due: 'nodes_due_at' }, { limit, retryMs });
+    if (claimed.size === 0) return [];
+    const rows = await prisma.cluster.findMany({
+      where: { id: { in: [...claimed.keys()] } },
+      select: {
+        ...prismaSelect({ ...clusterColumns.declared, ...clusterColumns.observed }),
+        team: { select: { id: true, projectNamespace: true } },
+        nodePools: { orderBy: { position: 'asc' } },
+      },
+    });
+    return rows.map(({ team: { id: teamId, projectNamespace: namespace }, nodePools, ...row }) => {
+      const seen = seenOf(row);
+      const isUp = hasApiServer(seen) && row.deletionRequestedAt === null;
+      return {
+        teamId: asTeamId(teamId),
+        id: asClusterId(row.id),
+        pools: nodePools
+          .map(poolSpecOf)
+          .map((pool) => ({ name: pool.name, minimum: isManaged(pool) ? pool.minimum : 0 })),
+        isReportedReady: seen.conditions.some(({ type, status }) => type === 'NodesReady' && status === 'True'),
+        claimedUntil: claimed.get(row.id) as Date,
+        shoot: isUp && namespace !== null ? { namespace, name: row.shootName } : null,
+      };
+    });
   },
 
   /**
@@ -162,14 +162,3 @@ export const countStore = (pool: Pool) => ({
   },
 });
 type CountStore = ReturnType<typeof countStore>;
-
-interface DueRow {
-  team_id: string;
-  id: string;
-  shoot_name: string;
-  nodes_due_at: Date;
-  is_up: boolean;
-  is_reported_ready: boolean;
-  project_namespace: string | null;
-  pools: CountedPool[];
-}

@@ -1,6 +1,7 @@
-import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
+import { type Prisma, readClock, rowClock } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
 import { backoffMs, type Log, spreadMs } from '@corral/service';
+import { claimRows, timeIn } from '../loop/claim.js';
 import { holdStore, unlessHeld } from '../loop/hold.js';
 import { inBatches, withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
@@ -79,24 +80,25 @@ export const mailStore = (prisma: Prisma) => ({
       },
       data: { mailDueAt: null },
     });
-    return prisma.$queryRaw<DueMail[]>`
-       WITH due AS (
-         SELECT id FROM invitation
-         WHERE mail_due_at <= ${sqlText(rowClock)} AND accepted_at IS NULL AND revoked_at IS NULL
-           AND expires_at > ${sqlText(rowClock)}
-         ORDER BY mail_due_at, id LIMIT ${limit} FOR UPDATE SKIP LOCKED
-       ), claimed AS (
-         UPDATE invitation SET mail_due_at = clock_timestamp() + make_interval(secs => ${claimMs}::float8 / 1000)
-         FROM due WHERE invitation.id = due.id
-         RETURNING invitation.*
-       )
-       SELECT claimed.id, claimed.email, claimed.role::text AS role, claimed.expires_at AS "expiresAt",
-              claimed.mail_failures AS failures, claimed.mail_due_at AS "claimedUntil",
-              COALESCE(NULLIF(team.name, ''), team.slug) AS "teamName", app_user.email AS "inviterEmail",
-              COALESCE(NULLIF(app_user.display_name, ''),
-                       NULLIF(trim(app_user.first_name || ' ' || app_user.last_name), ''),
-                       app_user.email) AS "inviterName"
-       FROM claimed JOIN team ON team.id = claimed.team_id JOIN app_user ON app_user.id = claimed.invited_by`;
+    const when = `accepted_at IS NULL AND revoked_at IS NULL AND expires_at > ${rowClock}`;
+    const column = { table: 'invitation', due: 'mail_due_at', when };
+    const claimed = await claimRows(prisma, column, { limit, retryMs: claimMs });
+    if (claimed.size === 0) return [];
+    const rows = await prisma.invitation.findMany({
+      where: { id: { in: [...claimed.keys()] } },
+      include: { team: true, inviter: true },
+    });
+    return rows.map(({ id, email, role, expiresAt, mailFailures, team, inviter }) => ({
+      id,
+      email,
+      role,
+      expiresAt,
+      failures: mailFailures,
+      claimedUntil: claimed.get(id) as Date,
+      teamName: team.name || team.slug,
+      inviterEmail: inviter.email,
+      inviterName: inviter.displayName || `${inviter.firstName} ${inviter.lastName}`.trim() || inviter.email,
+    }));
   },
 
   /** Records nothing when the invitation was renewed in the meantime, because its next mail is due. */
@@ -110,7 +112,7 @@ export const mailStore = (prisma: Prisma) => ({
   async recordFailure({ id, claimedUntil }: DueMail, againMs: number): Promise<void> {
     await prisma.invitation.updateMany({
       where: { id, mailDueAt: claimedUntil },
-      data: { mailFailures: { increment: 1 }, mailDueAt: new Date((await readClock(prisma)).getTime() + againMs) },
+      data: { mailFailures: { increment: 1 }, mailDueAt: await timeIn(prisma, againMs) },
     });
   },
 });

@@ -1,19 +1,19 @@
+import { isDeepStrictEqual } from 'node:util';
 import {
   type ConnectionToken,
-  connectionColumns,
   connectionTokenOf,
   keepConnection,
   lockClustersOf,
   requestVerification,
-  type SealedTokenRow,
-  selectOf,
 } from '@corral/cluster-data';
 import { asTeamId, type TeamId } from '@corral/contracts';
-import { inTransaction, type Pool, rowClock } from '@corral/database';
+import { readClock } from '@corral/database';
 import type { NodePrices, PricesReading } from '@corral/hcloud';
 import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
+import { claimRows, timeIn } from '../loop/claim.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import { inBatches } from '../loop/work.js';
+import type { Services } from '../services.js';
 
 interface RefreshDeps {
   readonly store: PriceStore;
@@ -90,43 +90,28 @@ interface DuePrices extends ConnectionToken {
   readonly failures: number;
 }
 
-/** Whether the connection still has the token of that version. */
-const isOfToken = (version: string) =>
-  `EXISTS (SELECT FROM connection WHERE id = connection_id AND token_version = ${version})`;
+/** A connection gets its row when it becomes ready. */
+const ofReadyConnections = {
+  table: 'price_list',
+  key: 'connection_id',
+  due: 'due_at',
+  when: `EXISTS (SELECT FROM connection WHERE connection.id = connection_id AND phase = 'Ready')`,
+};
 
-export const priceStore = (pool: Pool) => ({
-  /**
-   * Claims ready connections with due prices. They are due again after `retryMs` unless an outcome is recorded. A connection gets
-   * its row when it becomes ready.
-   */
+export const priceStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
+  /** Claims ready connections with due prices. They are due again after `retryMs` unless an outcome is recorded. */
   async claimDue(limit: number, retryMs: number): Promise<DuePrices[]> {
-    await pool.query(
-      `INSERT INTO price_list (connection_id)
-       SELECT id FROM connection
-       WHERE phase = 'Ready' AND NOT EXISTS (SELECT FROM price_list WHERE connection_id = connection.id)
-       ON CONFLICT DO NOTHING`,
-    );
-    const { rows } = await pool.query<DueRow>(
-      `WITH due AS (
-         SELECT connection_id FROM price_list
-         JOIN connection ON connection.id = price_list.connection_id AND connection.phase = 'Ready'
-         WHERE due_at <= ${rowClock}
-         ORDER BY due_at, connection_id LIMIT $1 FOR UPDATE OF price_list SKIP LOCKED
-       ), claimed AS (
-         UPDATE price_list SET due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-         WHERE connection_id IN (SELECT connection_id FROM due)
-         RETURNING connection_id, failures
-       )
-       SELECT connection.team_id AS "teamId", connection.id AS "connectionId", failures,
-              token_version AS "tokenVersion", ${selectOf('connection', connectionColumns.token)}
-       FROM claimed JOIN connection ON connection.id = claimed.connection_id`,
-      [limit, retryMs],
-    );
+    const claimed = await claimRows(prisma, ofReadyConnections, { limit, retryMs });
+    if (claimed.size === 0) return [];
+    const rows = await prisma.connection.findMany({
+      where: { id: { in: [...claimed.keys()] } },
+      include: { priceList: true },
+    });
     return rows.map((row) => ({
-      ...connectionTokenOf(row),
+      ...connectionTokenOf({ ...row, connectionId: row.id }),
       teamId: asTeamId(row.teamId),
       tokenVersion: row.tokenVersion,
-      failures: row.failures,
+      failures: row.priceList?.failures ?? 0,
     }));
   },
 
@@ -141,50 +126,32 @@ export const priceStore = (pool: Pool) => ({
     { teamId, connectionId, tokenVersion }: DuePrices,
     { currency, prices, againMs }: { currency: string; prices: NodePrices; againMs: number },
   ): Promise<boolean> {
-    const { rows } = await inTransaction(pool, async (tx) => {
+    return prisma.$transaction(async (tx) => {
       // A token that is being replaced is waited for here, so that the statement that compares its version sees the new one.
       await lockClustersOf(tx, connectionId);
       await keepConnection(tx, teamId, connectionId);
-      return tx.query<{ has_changed: boolean }>(
-        `WITH kept AS (
-           UPDATE price_list
-           SET currency = $2, prices = $3::jsonb, failures = 0,
-               priced_at = CASE WHEN has_changed THEN clock_timestamp() ELSE priced_at END,
-               due_at = clock_timestamp() + make_interval(secs => $4::float8 / 1000)
-           FROM (SELECT connection_id AS id,
-                        currency IS DISTINCT FROM $2 OR prices IS DISTINCT FROM $3::jsonb AS has_changed
-                 FROM price_list WHERE connection_id = $1 AND ${isOfToken('$5')} FOR UPDATE) before
-           WHERE connection_id = id
-           RETURNING has_changed
-         ), shown AS (
-           UPDATE cluster SET revision = revision + 1
-           WHERE connection_id = $1 AND (SELECT has_changed FROM kept)
-         )
-         SELECT has_changed FROM kept`,
-        [connectionId, currency, JSON.stringify(prices), againMs, tokenVersion],
-      );
+      const where = { connectionId, connection: { tokenVersion } };
+      const before = await tx.priceList.findFirst({ where });
+      if (before === null) return false;
+      const hasChanged = before.currency !== currency || !isDeepStrictEqual(before.prices, prices);
+      const now = await readClock(tx);
+      const priced = hasChanged && { currency, prices: prices as object, pricedAt: now };
+      const dueAt = new Date(now.getTime() + againMs);
+      await tx.priceList.updateMany({ where, data: { ...priced, failures: 0, dueAt } });
+      if (hasChanged) await tx.cluster.updateMany({ where: { connectionId }, data: { revision: { increment: 1 } } });
+      return hasChanged;
     });
-    return rows[0]?.has_changed ?? false;
   },
 
   /** Keeps the existing list. */
   async putOff({ connectionId, tokenVersion }: DuePrices, againMs: number): Promise<void> {
-    await pool.query(
-      `UPDATE price_list SET failures = failures + 1,
-                             due_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE connection_id = $1 AND ${isOfToken('$3')}`,
-      [connectionId, againMs, tokenVersion],
-    );
+    await prisma.priceList.updateMany({
+      where: { connectionId, connection: { tokenVersion } },
+      data: { failures: { increment: 1 }, dueAt: await timeIn(prisma, againMs) },
+    });
   },
 
   /** The provider refused the token when the prices were read. */
   requestVerification: (due: DuePrices): Promise<void> => requestVerification(pool, due, 'price list'),
 });
 type PriceStore = ReturnType<typeof priceStore>;
-
-interface DueRow extends SealedTokenRow {
-  readonly teamId: string;
-  readonly connectionId: string;
-  readonly tokenVersion: number;
-  readonly failures: number;
-}

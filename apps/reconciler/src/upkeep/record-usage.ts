@@ -1,5 +1,5 @@
 import { retentionLimits, type TeamId } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Pool, readClock } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
 import { withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
@@ -78,16 +78,16 @@ export interface UsageWorkers {
 }
 
 /** Wires the recording of usage. */
-export function buildUsageWorkers({ pool, metrics }: Services, { settings }: UsageOptions): UsageWorkers {
+export function buildUsageWorkers(services: Services, { settings }: UsageOptions): UsageWorkers {
+  const { pool, prisma, metrics } = services;
   const recorded = metrics.counter({
     name: 'corral_usage_recorded_total',
     help: 'Teams whose usage was recorded. Each run records all teams',
   });
-  const samples = sampleStore(pool);
   const record = recordUsage({
     counters: counterStore(pool),
-    samples,
-    now: samples.readClock,
+    samples: sampleStore(services),
+    now: () => readClock(prisma),
     recordsLimit: settings.recordsLimit,
     onRecorded: (teams) => recorded.inc(teams),
   });

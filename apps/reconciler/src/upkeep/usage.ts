@@ -16,9 +16,9 @@ import {
   storedSpecOf,
 } from '@corral/cluster-data';
 import { asTeamId, type ClusterSpec, type Cost, type ObservedCluster, type TeamId } from '@corral/contracts';
-import { type Pool, rowClock } from '@corral/database';
 import { recordsOfTeam } from '@corral/dns-data';
 import Big from 'big.js';
+import type { Services } from '../services.js';
 
 /** A cluster as far as usage depends on it. */
 export interface UsedCluster {
@@ -44,11 +44,14 @@ export const clusterUsageOf = (clusters: readonly UsedCluster[]): ClusterUsage =
   cost: totalOf(clusters.map(({ spec, prices }) => costOf(spec, prices))),
 });
 
+/** Whether there is one to read nodes from. */
+export const hasApiServer = ({ phase, observed }: Pick<UsedCluster, 'phase' | 'observed'>): boolean =>
+  (observed?.apiServer ?? null) !== null && phase !== 'Hibernated';
+
 function nodesOf(clusters: readonly UsedCluster[]): number | null {
   let sum = 0;
-  for (const { nodeCounts, phase, observed } of clusters) {
-    const hasApiServer = (observed?.apiServer ?? null) !== null && phase !== 'Hibernated';
-    if (nodeCounts === null && hasApiServer) return null;
+  for (const { nodeCounts, ...seen } of clusters) {
+    if (nodeCounts === null && hasApiServer(seen)) return null;
     sum += Object.values(nodeCounts ?? {}).reduce((total, { total: nodes }) => total + nodes, 0);
   }
   return sum;
@@ -82,23 +85,17 @@ interface ClusterRow extends DeclaredRow, ObservedRow, PricesRow {
   readonly pools: readonly NodePoolRow[];
 }
 
-const NO_TEAM = '00000000-0000-0000-0000-000000000000';
-
 /** The current state of teams, for samples. */
-export const sampleStore = (pool: Pool) => ({
-  /** The database's clock. */
-  async readClock(): Promise<Date> {
-    const { rows } = await pool.query<{ now: Date }>(`SELECT ${rowClock} AS now`);
-    return (rows[0] as { now: Date }).now;
-  },
-
+export const sampleStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
   /** Ids of the next teams, in their order, without deleted ones. @param after null for the first ones */
   async listTeams(after: TeamId | null, limit: number): Promise<readonly TeamId[]> {
-    const { rows } = await pool.query<{ id: string }>(
-      'SELECT id FROM team WHERE id > $1::uuid AND deleted_at IS NULL ORDER BY id LIMIT $2',
-      [after ?? NO_TEAM, limit],
-    );
-    return rows.map(({ id }) => asTeamId(id));
+    const teams = await prisma.team.findMany({
+      where: { deletedAt: null, ...(after !== null && { id: { gt: after } }) },
+      orderBy: { id: 'asc' },
+      take: limit,
+      select: { id: true },
+    });
+    return teams.map(({ id }) => asTeamId(id));
   },
 
   async readDns(teamIds: readonly TeamId[], now: Date): Promise<readonly DnsSample[]> {

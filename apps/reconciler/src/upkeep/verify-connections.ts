@@ -1,13 +1,10 @@
 import {
   type ConnectionToken,
-  connectionColumns,
   connectionTokenOf,
   isOpenIn,
   makeUsersDue,
   type OperationVerdict,
   operationValues,
-  type SealedTokenRow,
-  selectOf,
   verdictAssignments,
 } from '@corral/cluster-data';
 import {
@@ -23,11 +20,13 @@ import {
   type TeamId,
   type TokenVerdict,
 } from '@corral/contracts';
-import { type Pool, type Prisma, rowClock } from '@corral/database';
+import { type Prisma, rowClock } from '@corral/database';
 import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
+import { claimRows } from '../loop/claim.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import type { RowJobs } from '../loop/sweep.js';
 import { inBatches } from '../loop/work.js';
+import type { Services } from '../services.js';
 
 interface VerifyDeps {
   readonly store: VerificationStore;
@@ -145,22 +144,17 @@ const operationParameters = {
                    clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END`,
 } as const;
 
-export const verificationStore = (pool: Pool) => ({
+export const verificationStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
   /** Claims connections with a due verification. They are due again after `retryMs` unless an outcome is recorded. */
   async claimDue(limit: number, retryMs: number): Promise<DueVerification[]> {
-    const { rows } = await pool.query<DueRow>(
-      `UPDATE connection SET verify_at = clock_timestamp() + make_interval(secs => $2::float8 / 1000)
-       WHERE id IN (SELECT id FROM connection WHERE verify_at <= ${rowClock}
-                    ORDER BY verify_at, id LIMIT $1 FOR NO KEY UPDATE SKIP LOCKED)
-       RETURNING id AS "connectionId", team_id AS "teamId", token_version AS "tokenVersion", verify_failures AS failures,
-                 ${selectOf('connection', connectionColumns.token)}`,
-      [limit, retryMs],
-    );
+    const claimed = await claimRows(prisma, { table: 'connection', due: 'verify_at' }, { limit, retryMs });
+    if (claimed.size === 0) return [];
+    const rows = await prisma.connection.findMany({ where: { id: { in: [...claimed.keys()] } } });
     return rows.map((row) => ({
-      ...connectionTokenOf(row),
+      ...connectionTokenOf({ ...row, connectionId: row.id }),
       teamId: asTeamId(row.teamId),
       tokenVersion: row.tokenVersion,
-      failures: row.failures,
+      failures: row.verifyFailures,
     }));
   },
 
@@ -195,8 +189,8 @@ export const verificationStore = (pool: Pool) => ({
          FROM recorded
          WHERE target_kind = 'Connection' AND target_id = $1 AND ${isOpenIn('operation')}
        ), priced AS (
-         UPDATE price_list SET due_at = clock_timestamp()
-         WHERE connection_id = $1 AND $3 = 'Ready' AND (SELECT has_changed FROM recorded)
+         INSERT INTO price_list (connection_id) SELECT $1 FROM recorded WHERE $3 = 'Ready'
+         ON CONFLICT (connection_id) DO UPDATE SET due_at = clock_timestamp() WHERE (SELECT has_changed FROM recorded)
        )
        SELECT has_changed FROM recorded`,
       [
@@ -215,10 +209,3 @@ export const verificationStore = (pool: Pool) => ({
   },
 });
 type VerificationStore = ReturnType<typeof verificationStore>;
-
-interface DueRow extends SealedTokenRow {
-  readonly connectionId: string;
-  readonly teamId: string;
-  readonly tokenVersion: number;
-  readonly failures: number;
-}

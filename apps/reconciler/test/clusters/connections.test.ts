@@ -52,7 +52,7 @@ describe('the verification of connections', () => {
   }
   const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
-      store: verificationStore(at.pool),
+      store: verificationStore(at),
       prisma: at.prisma,
       log: silentLog,
       onVerified: () => undefined,
@@ -155,7 +155,7 @@ describe('the verification of connections', () => {
 
     for (let time = 1; time <= 200; time += 1) {
       await at.pool.query('UPDATE connection SET verify_at = clock_timestamp() WHERE id = $1', [id]);
-      expect([time, await verificationStore(at.pool).claimDue(1, HOUR_MS)]).toEqual([time, [expect.anything()]]);
+      expect([time, await verificationStore(at).claimDue(1, HOUR_MS)]).toEqual([time, [expect.anything()]]);
     }
   });
 
@@ -238,13 +238,17 @@ describe('prices', () => {
   });
   const refreshWith = (reading: PricesReading | (() => Promise<PricesReading>), openToken = () => 'token') =>
     refreshPrices({
-      store: priceStore(at.pool),
+      store: priceStore(at),
       log: silentLog,
       onRead: () => undefined,
       openToken,
       readPrices: typeof reading === 'object' ? async () => reading : reading,
     })(new AbortController().signal);
-  const aConnection = () => at.addConnection(acme, `p-${randomUUID().slice(0, 8)}`);
+  const aConnection = async () => {
+    const id = await at.addConnection(acme, `p-${randomUUID().slice(0, 8)}`);
+    await at.pool.query('INSERT INTO price_list (connection_id) VALUES ($1)', [id]);
+    return id;
+  };
   const rowOf = async (id: string) =>
     (
       await at.pool.query(
@@ -370,7 +374,7 @@ describe('prices', () => {
         failures: 0,
       };
       const record = async (verdict: 'valid' | 'rejected') =>
-        verificationStore(at.pool).record(due, verificationOf(verdict, 0, 0));
+        verificationStore(at).record(due, verificationOf(verdict, 0, 0));
 
       await record('valid');
       expect((await rowOf(id)).again_ms).toBeGreaterThan(HOUR_MS);

@@ -421,7 +421,7 @@ describe('what passes and counts see', () => {
       await at.pool.query(`UPDATE team SET project_namespace = 'garden-' || slug WHERE id = $1`, [team.id]);
       return cluster;
     };
-    const store = () => countStore(at.pool);
+    const store = () => countStore(at);
     const claim = async ({ id }: TestCluster) => {
       const due = (await store().claimDue(100, HOUR_MS)).find((each) => each.id === id);
       if (due === undefined) throw new Error('The cluster was not due.');
