@@ -90,7 +90,7 @@ describe('leadership', () => {
     });
 
     /** A candidate for the task, and how often it has started. */
-    function candidate(task: string, { store = leadershipStore(at.pool), leaseMs = LEASE_MS } = {}) {
+    function candidate(task: string, { store = leadershipStore(at), leaseMs = LEASE_MS } = {}) {
       let begun = 0;
       let working = 0;
       const work = async (signal: AbortSignal) => {
@@ -126,7 +126,7 @@ describe('leadership', () => {
     });
 
     it('is taken over when its leader is silent', async () => {
-      await leadershipStore(at.pool).hold(['silent'], 'dead', 1);
+      await leadershipStore(at).hold(['silent'], 'dead', 1);
       await waitFor('its lease to end', async () => {
         const { rowCount } = await at.pool.query(
           `SELECT FROM leadership WHERE name = 'silent' AND until < clock_timestamp()`,
@@ -142,7 +142,7 @@ describe('leadership', () => {
     });
 
     it('is led apart from other tasks of its process, even while one of them is slow to end', async () => {
-      await leadershipStore(at.pool).hold(['elsewhere'], 'another', HOUR_MS);
+      await leadershipStore(at).hold(['elsewhere'], 'another', HOUR_MS);
       let end = () => {};
       const slow = () =>
         new Promise<void>((resolve) => {
@@ -152,7 +152,7 @@ describe('leadership', () => {
         new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
       const tasks = { elsewhere: until, slow, other: until };
       const leading = lead({
-        store: leadershipStore(at.pool),
+        store: leadershipStore(at),
         tasks,
         holder: 'one',
         leaseMs: LEASE_MS,
@@ -175,7 +175,7 @@ describe('leadership', () => {
 
     it('is given up by a leader that cannot renew its lease', async () => {
       let isAway = false;
-      const store = leadershipStore(at.pool);
+      const store = leadershipStore(at);
       const hold: typeof store.hold = (...args) => (isAway ? Promise.reject(new Error('away')) : store.hold(...args));
       const first = candidate('cut off', { store: { ...store, hold } });
       await waitFor('the first to lead', () => first.isLeading());

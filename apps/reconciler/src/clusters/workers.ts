@@ -148,7 +148,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
     onWatching: (isWatching) => metrics.watching.set(Number(isWatching)),
     onReturn: onGardenBack,
   });
-  const reconcile = reconcileHandler({ pass, traced: passTraces(pool), gate, jobs, metrics, log });
+  const reconcile = reconcileHandler({ pass, traced: passTraces(prisma), gate, jobs, metrics, log });
   return {
     countDue: leases.countDue,
     pass,
@@ -179,7 +179,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
         }
       };
       const leading = lead({
-        store: leadershipStore(pool),
+        store: leadershipStore(services),
         tasks: { [WATCH]: watch, [PROBE]: probe },
         holder: randomUUID(),
         leaseMs: WATCH_LEASE_MS,

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Pool, rowClock } from '@corral/database';
+import { readClock, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
+import type { Services } from '../services.js';
 
 interface LeadOptions {
   readonly store: LeadershipStore;
@@ -115,7 +116,7 @@ function termOf({ name, work, holder, log }: { name: string; work: Work; holder:
 }
 
 /** Tasks with one leader per installation, each stored as a row with the holder and the end of its lease. */
-export const leadershipStore = (pool: Pool) => ({
+export const leadershipStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
   /**
    * Acquires free tasks, and extends our own leases. Only reads while others have them.
    *
@@ -141,10 +142,8 @@ export const leadershipStore = (pool: Pool) => ({
 
   /** Releases tasks to the next process that asks. */
   async giveUp(names: readonly string[], holder: string): Promise<void> {
-    await pool.query('UPDATE leadership SET until = clock_timestamp() WHERE name = ANY ($1) AND holder = $2', [
-      names,
-      holder,
-    ]);
+    const until = await readClock(prisma);
+    await prisma.leadership.updateMany({ where: { name: { in: [...names] }, holder }, data: { until } });
   },
 });
 type LeadershipStore = ReturnType<typeof leadershipStore>;

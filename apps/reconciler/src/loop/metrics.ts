@@ -1,3 +1,4 @@
+import { type Prisma, readClock } from '@corral/database';
 import type { Metrics } from '@corral/service';
 
 /**
@@ -12,6 +13,10 @@ export async function setOrForget(
   const value = await read().catch(() => null);
   if (value !== null) gauge.set(value);
 }
+
+/** Seconds since a time by the database's clock. */
+export const ageOf = async (prisma: Prisma, since: Date): Promise<number> =>
+  ((await readClock(prisma)).getTime() - since.getTime()) / 1_000;
 
 interface DueCounts {
   readonly countDue: () => Promise<number>;

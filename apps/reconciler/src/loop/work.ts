@@ -1,4 +1,4 @@
-import type { Pool } from '@corral/database';
+import type { Prisma } from '@corral/database';
 import type { RrsetSource } from '@corral/dns-data';
 import type { JobContext, JobHandlers } from '@corral/queue';
 import { inSpan, isTracing, type OpenSpan, openSpan, orAborted } from '@corral/service';
@@ -58,12 +58,6 @@ export function untilStopped(source: RrsetSource, signal: AbortSignal): RrsetSou
   };
 }
 
-interface Cause {
-  readonly traceparent: string;
-  readonly state: string;
-  readonly createdAt: Date;
-}
-
 /** More open operations on one thing are never of interest. */
 const CAUSES_MAX = 8;
 
@@ -72,18 +66,21 @@ const CAUSES_MAX = 8;
  * Older operations are links. Without tracing nothing is read.
  */
 export const passTraces =
-  (pool: Pool) =>
+  (prisma: Prisma) =>
   async <T>(name: string, targetId: string, work: (span: OpenSpan | null) => Promise<T>): Promise<T> => {
     if (!isTracing()) return work(null);
-    const { rows } = await pool.query<Cause>(
-      `SELECT traceparent, state, created_at AS "createdAt" FROM operation
-       WHERE target_id = $1 AND finished_at IS NULL AND traceparent IS NOT NULL ORDER BY created_at DESC LIMIT ${CAUSES_MAX}`,
-      [targetId],
-    );
-    const [cause, ...older] = rows;
+    const [cause, ...older] = await prisma.operation.findMany({
+      where: { targetId, finishedAt: null, traceparent: { not: null } },
+      orderBy: { createdAt: 'desc' },
+      take: CAUSES_MAX,
+    });
     const parent = cause?.traceparent ?? null;
     if (cause?.state === 'queued') openSpan('wait in the queue', { parent, startedAt: cause.createdAt })?.end();
-    return inSpan(name, { kind: 'consumer', parent, links: older.map(({ traceparent }) => traceparent) }, work);
+    return inSpan(
+      name,
+      { kind: 'consumer', parent, links: older.map(({ traceparent }) => traceparent as string) },
+      work,
+    );
   };
 
 /** Runs each job as a trace of its own. */

@@ -124,7 +124,7 @@ export function buildServerWorkers(services: Services, options: ServerOptions): 
       ...sweep,
       'reconcile-server': reconcileServerHandler({
         pass,
-        traced: passTraces(pool),
+        traced: passTraces(prisma),
         jobs,
         metrics,
         log,

@@ -1,7 +1,7 @@
 import { operationKinds, operationOutcomes, operationSecondsMax, userFaultCodes } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Pool, type Prisma, readClock } from '@corral/database';
 import type { Metrics } from '@corral/service';
-import { setOrForget } from '../loop/metrics.js';
+import { ageOf, setOrForget } from '../loop/metrics.js';
 
 /** Ends per statement. */
 const ENDS_AT_ONCE = 1_000;
@@ -50,33 +50,25 @@ export const countOperations =
     return counted;
   };
 
-interface Total {
-  readonly kind: string;
-  readonly outcome: string;
-  readonly ended: number;
-  readonly late: number;
-  readonly seconds: number;
-}
-
-const readTotals = {
-  text: `SELECT kind, outcome, ended::float8 AS ended, late::float8 AS late, seconds
-         FROM unnest($1::text[]) AS known(kind) CROSS JOIN unnest($2::text[]) AS possible(outcome)
-         LEFT JOIN operation_total AS total USING (kind, outcome)`,
-};
+type Total = Awaited<ReturnType<Prisma['operationTotal']['findMany']>>[number];
 
 /**
  * Counters of ended operations. Their values are the totals in Postgres, so every replica reports the same ones and a restart
  * resets none. Each kind and outcome has a series from the beginning: otherwise the first end would be no increase.
  */
-export function operationEndMetrics(metrics: Metrics, pool: Pool): void {
-  const read = async (): Promise<readonly Total[]> =>
-    (await pool.query<Total>({ ...readTotals, values: [operationKinds, operationOutcomes] })).rows;
-  const collectFrom = (value: (total: Total) => number | null) =>
+export function operationEndMetrics(metrics: Metrics, prisma: Prisma): void {
+  const collectFrom = (value: (total: Total) => number | bigint) =>
     async function collect(this: Settable): Promise<void> {
-      const totals = await read().catch(() => []);
+      const totals = await prisma.operationTotal.findMany().catch(() => null);
       // Nothing is awaited from here on, so concurrent scrapes add nothing twice.
       this.reset();
-      for (const total of totals) this.inc({ kind: total.kind, outcome: total.outcome }, value(total) ?? 0);
+      if (totals === null) return;
+      for (const kind of operationKinds) {
+        for (const outcome of operationOutcomes) {
+          const total = totals.find((each) => each.kind === kind && each.outcome === outcome);
+          this.inc({ kind, outcome }, total === undefined ? 0 : Number(value(total)));
+        }
+      }
     };
   metrics.counter({
     name: 'corral_operations_ended_total',
@@ -103,33 +95,19 @@ interface Settable {
   inc(labels: { kind: string; outcome: string }, value: number): void;
 }
 
-/** Open operations have no `finished_at`; its index finds them. */
-const readOldest = {
-  text: `SELECT coalesce(extract(epoch FROM clock_timestamp() - min(created_at)), 0)::float8 AS seconds
-         FROM operation WHERE finished_at IS NULL`,
-};
-
-const maxima = JSON.stringify(operationSecondsMax);
-const timedKinds = Object.entries(operationSecondsMax).flatMap(([kind, seconds]) => (seconds === null ? [] : [kind]));
-
-const countOverdue = {
-  text: `SELECT kind, (SELECT count(*)::float8 FROM operation
-                       WHERE finished_at IS NULL AND operation.kind = timed.kind
-                         AND created_at < clock_timestamp() - make_interval(secs => ($2::jsonb->>timed.kind)::float8)) AS count
-         FROM unnest($1::text[]) AS timed(kind)`,
-  values: [timedKinds, maxima],
-};
-
-/** Read from Postgres, so every replica reports the same values. */
-export function openOperationMetrics(metrics: Metrics, pool: Pool): void {
+/** Open operations have no `finishedAt`; its index finds them. Read from Postgres, so every replica reports the same values. */
+export function openOperationMetrics(metrics: Metrics, prisma: Prisma): void {
   metrics.gauge({
     name: 'corral_operation_open_age_seconds',
     help: 'Age of the oldest open operation, also of one that waits for its team; 0 when none is open',
     collect() {
-      return setOrForget(
-        this,
-        async () => (await pool.query<{ seconds: number }>(readOldest)).rows[0]?.seconds ?? null,
-      );
+      return setOrForget(this, async () => {
+        const { _min: oldest } = await prisma.operation.aggregate({
+          where: { finishedAt: null },
+          _min: { createdAt: true },
+        });
+        return oldest.createdAt === null ? 0 : ageOf(prisma, oldest.createdAt);
+      });
     },
   });
   metrics.gauge({
@@ -137,12 +115,20 @@ export function openOperationMetrics(metrics: Metrics, pool: Pool): void {
     help: 'Open operations that have taken longer than their kind may',
     labelNames: ['kind'],
     async collect() {
-      const found = await pool
-        .query<{ kind: string; count: number }>(countOverdue)
-        .then(({ rows }) => rows)
-        .catch(() => []);
+      const found = await countOverdue(prisma).catch(() => null);
       this.reset();
-      for (const { kind, count } of found) this.set({ kind }, count);
+      if (found === null) return;
+      for (const { kind } of timed) this.set({ kind }, found.find((each) => each.kind === kind)?._count ?? 0);
     },
   });
+}
+
+const timed = Object.entries(operationSecondsMax).flatMap(([kind, seconds]) =>
+  seconds === null ? [] : [{ kind, seconds }],
+);
+
+async function countOverdue(prisma: Prisma) {
+  const now = (await readClock(prisma)).getTime();
+  const isOverdue = timed.map(({ kind, seconds }) => ({ kind, createdAt: { lt: new Date(now - seconds * 1_000) } }));
+  return prisma.operation.groupBy({ by: ['kind'], where: { finishedAt: null, OR: isOverdue }, _count: true });
 }

@@ -22,15 +22,15 @@ const SIZES_INTERVAL_MS = 60_000;
 
 /** Wires the sweep over rows past their retention, and the count of operations that end. */
 export function buildRetentionWorkers(services: Services, { settings }: RetentionOptions): RetentionWorkers {
-  const { pool, metrics, log } = services;
+  const { pool, prisma, metrics, log } = services;
   const swept = metrics.counter({
     name: 'corral_retention_rows_total',
     help: 'Rows removed or shortened after their retention, by rule',
     labelNames: ['rule'],
   });
-  openOperationMetrics(metrics, pool);
-  operationEndMetrics(metrics, pool);
-  operatorMetrics(metrics, pool);
+  openOperationMetrics(metrics, prisma);
+  operationEndMetrics(metrics, prisma);
+  operatorMetrics(metrics, prisma);
   tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
   const sweep = sweepRetention({
     pool,
