@@ -10,7 +10,7 @@ import {
   operationErrorCodes,
   type TeamId,
 } from '@corral/contracts';
-import type { Transaction } from '@corral/database';
+import { noJson, type Transaction } from '@corral/database';
 import type { Columns } from './columns.js';
 
 /** The person who requested an operation, as stored. */
@@ -190,18 +190,21 @@ export function isNewsAbout({ state, progress, isFinal, changes, waiting }: Requ
 }
 
 /**
- * A statement for a CTE that completes operations because their target is gone: the open ones, and its deletion if that had failed.
+ * Completes the operations of a target that is gone: the open ones, and its deletion if that had failed.
  *
- * @param gone a CTE that deletes the targets and returns their `id`, `team_id` and `generation`
- * @param deletion the kind of operation that deletes a target
+ * @param now the database's clock
  */
-export const succeedOperationsOf = (gone: string, deletion: OperationKind): string => `
-  UPDATE operation
-  SET state = 'succeeded', progress = 100, error = '{}', waiting = NULL, updated_at = clock_timestamp(), finished_at = clock_timestamp()
-  FROM ${gone}
-  WHERE operation.target_id = ${gone}.id AND operation.team_id = ${gone}.team_id
-    AND (${isOpenIn('operation')}
-         OR operation.state = 'failed' AND operation.kind = '${deletion}' AND operation.generation = ${gone}.generation)`;
+export async function succeedOperations(
+  tx: Transaction,
+  { teamId, targetId, now }: { readonly teamId: TeamId; readonly targetId: string; readonly now: Date },
+  deletion: { readonly kind: OperationKind; readonly generation: number },
+): Promise<void> {
+  const OR = [{ state: { in: [...openOperationStates] } }, { state: 'failed' as const, ...deletion }];
+  await tx.operation.updateMany({
+    where: { teamId, targetId, OR },
+    data: { state: 'succeeded', progress: 100, error: {}, waiting: noJson, updatedAt: now, finishedAt: now },
+  });
+}
 
 /** Cancels the open operations of a target that is deleted. @param now the database's clock */
 export async function cancelOperations(

@@ -200,7 +200,7 @@ async function recognised(
 ): Promise<Desired | null> {
   if (seen.kind !== 'present' || wanted.known.shootUid !== null) return wanted;
   const shootUid = seen.shoot.metadata.uid;
-  if (!(await records.recordShootUid(lease, shootUid))) return null;
+  if (!(await records.recordLearned(lease, { shootUid }))) return null;
   return { ...wanted, known: { ...wanted.known, shootUid } };
 }
 

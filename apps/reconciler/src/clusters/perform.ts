@@ -83,7 +83,7 @@ export async function performStep(
       await deps.garden.deleteShoot({ ...nameOf(context.wanted), uid: step.uid }, context.signal);
       return { kind: 'done', seen: null };
     case 'forget':
-      return { kind: (await deps.records.forget(context.lease)) ? 'forgotten' : 'overtaken' };
+      return { kind: (await deps.records.forget(context.lease, context.wanted)) ? 'forgotten' : 'overtaken' };
   }
 }
 

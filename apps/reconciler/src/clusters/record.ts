@@ -2,15 +2,18 @@ import {
   isNewsAbout,
   operationValues,
   requestVerification,
-  succeedOperationsOf,
+  succeedOperations,
   verdictAssignments,
 } from '@corral/cluster-data';
 import type { ClusterId, ConnectionId, OperationId } from '@corral/contracts';
-import type { Pool } from '@corral/database';
+import { type Prisma, readClock } from '@corral/database';
 import { countAfterChange } from '../garden/count-nodes.js';
-import { leaseValues, ours, type PassLease, type Released } from '../loop/lease.js';
+import { leaseValues, ourRow, ours, type PassLease, type Released, targetOf } from '../loop/lease.js';
+import type { Services } from '../services.js';
 import type { Learned } from './decide/shoot-runs.js';
-import type { Verdict } from './model.js';
+import type { Desired, Verdict } from './model.js';
+
+type Update = Parameters<Prisma['cluster']['updateMany']>[0];
 
 /** The result of a pass. */
 export interface PassRecord {
@@ -46,34 +49,24 @@ const learnedValues = (learned: Learned | null): unknown[] => [
   learned?.retriedGeneration ?? null,
 ];
 
+type Forgotten = Pick<Desired, 'name' | 'shootName' | 'generation'>;
+
+/** The team of a lease that is still valid. */
+const teamOf = (lease: PassLease<ClusterId>) => ({ id: lease.teamId, clusters: { some: ourRow(lease) } });
+
 /** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
-export const recordStore = (pool: Pool) => {
+export const recordStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => {
   /** @returns false when a later lease was granted: nothing was written, and the pass must stop */
-  const update = async (
-    lease: PassLease<ClusterId>,
-    assignments: string,
-    values: readonly unknown[],
-  ): Promise<boolean> => {
-    const { rowCount } = await pool.query(`UPDATE cluster SET ${assignments} WHERE ${ours}`, [
-      ...leaseValues(lease),
-      ...values,
-    ]);
-    return rowCount === 1;
-  };
+  const update = async (lease: PassLease<ClusterId>, data: Update['data'], where: Update['where'] = {}) =>
+    (await prisma.cluster.updateMany({ where: { ...ourRow(lease), ...where }, data })).count === 1;
 
   return {
-    /** Records what answers of the garden have taught before the verdict, or without one. A recorded Shoot UID stays. */
-    recordLearned: (lease: PassLease<ClusterId>, learned: Learned): Promise<boolean> =>
-      update(
-        lease,
-        `shoot_uid = coalesce(shoot_uid, $4), applied_generation = $5, applied_shoot_generation = $6, applied_at = $7,
-         applied_token_version = $8, retried_generation = $9`,
-        learnedValues(learned),
-      ),
-
-    /** The Shoot that was found under the name is ours, regardless of its creator. */
-    recordShootUid: (lease: PassLease<ClusterId>, shootUid: string): Promise<boolean> =>
-      update(lease, 'shoot_uid = coalesce(shoot_uid, $4)', [shootUid]),
+    /**
+     * Records what answers of the garden have taught before the verdict, or without one. The Shoot that was found under the name is
+     * ours, regardless of its creator. A recorded Shoot UID stays.
+     */
+    recordLearned: (lease: PassLease<ClusterId>, learned: Pick<Learned, 'shootUid'> & Partial<Learned>) =>
+      update(lease, learned, { OR: [{ shootUid: null }, { shootUid: learned.shootUid }] }),
 
     /**
      * Records that a declaration takes fields over from other managers. Written before the takeover, and once per declaration and
@@ -100,35 +93,25 @@ export const recordStore = (pool: Pool) => {
       return rows.length === 1;
     },
 
-    recordPinnedVersion: (lease: PassLease<ClusterId>, version: string): Promise<boolean> =>
-      update(lease, 'pinned_version = $4', [version]),
+    recordPinnedVersion: (lease: PassLease<ClusterId>, pinnedVersion: string): Promise<boolean> =>
+      update(lease, { pinnedVersion }),
 
     /** The team's namespace, as its Project states it. */
-    async recordNamespace(lease: PassLease<ClusterId>, namespace: string): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `UPDATE team SET project_namespace = $4
-         WHERE id = $1 AND EXISTS (SELECT FROM cluster WHERE ${ours})`,
-        [...leaseValues(lease), namespace],
-      );
-      return rowCount === 1;
+    async recordNamespace(lease: PassLease<ClusterId>, projectNamespace: string): Promise<boolean> {
+      const { count } = await prisma.team.updateMany({ where: teamOf(lease), data: { projectNamespace } });
+      return count === 1;
     },
 
     /**
      * The namespace is gone from the garden, with the Project and the team's credentials. Both are created again before the next
      * Shoot.
      */
-    async forgetNamespace(lease: PassLease<ClusterId>): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `WITH forgotten AS (
-           UPDATE team SET project_namespace = NULL
-           WHERE id = $1 AND EXISTS (SELECT FROM cluster WHERE ${ours}) RETURNING id
-         ), emptied AS (
-           UPDATE connection SET garden_token_version = 0 FROM forgotten WHERE team_id = forgotten.id
-         )
-         SELECT id FROM forgotten`,
-        leaseValues(lease),
-      );
-      return rowCount === 1;
+    async forgetNamespace(lease: PassLease<ClusterId>): Promise<void> {
+      const team = teamOf(lease);
+      await prisma.$transaction([
+        prisma.team.updateMany({ where: team, data: { projectNamespace: null } }),
+        prisma.connection.updateMany({ where: { teamId: team.id, team }, data: { gardenTokenVersion: 0 } }),
+      ]);
     },
 
     /** The provider refused our token to the garden. Requests a verification, unless one was made recently. */
@@ -224,20 +207,17 @@ export const recordStore = (pool: Pool) => {
       return rows[0] === undefined ? { kind: 'overtaken' } : { kind: 'released', again: rows[0].again };
     },
 
-    /** Deletes the row of a deleted cluster, in the statement that ends its operation. The name is free again. */
-    async forget(lease: PassLease<ClusterId>): Promise<boolean> {
-      const { rowCount } = await pool.query(
-        `WITH gone AS (
-           DELETE FROM cluster WHERE ${ours} AND deletion_requested_at IS NOT NULL RETURNING id, team_id, name, shoot_name, generation
-         ), ended AS (
-           ${succeedOperationsOf('gone', 'cluster.delete')}
-         )
-         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
-         SELECT team_id, 'cluster.deleted', 'Cluster', id, name, jsonb_build_object('shootName', shoot_name) FROM gone`,
-        leaseValues(lease),
-      );
-      return rowCount === 1;
-    },
+    /** Deletes the row of a deleted cluster with the end of its operation. The name is free again. */
+    forget: (lease: PassLease<ClusterId>, { name, shootName, generation }: Forgotten): Promise<boolean> =>
+      prisma.$transaction(async (tx) => {
+        const where = { ...ourRow(lease), deletionRequestedAt: { not: null } };
+        if ((await tx.cluster.deleteMany({ where })).count === 0) return false;
+        const [target, now] = [targetOf(lease), await readClock(tx)];
+        await succeedOperations(tx, { ...target, now }, { kind: 'cluster.delete', generation });
+        const deleted = { action: 'cluster.deleted', targetKind: 'Cluster', targetName: name, detail: { shootName } };
+        await tx.auditEntry.create({ data: { ...target, ...deleted, createdAt: now } });
+        return true;
+      }),
   };
 };
 export type RecordStore = ReturnType<typeof recordStore>;

@@ -16,7 +16,7 @@ import {
   operationOfJson,
   poolSpecOf,
   poolsOfCluster,
-  type SealedTokenRow,
+  prismaSelect,
   seenOf,
   selectOf,
   storedSpecOf,
@@ -32,8 +32,8 @@ import {
   type ConnectionPhase,
   type OperationWaiting,
 } from '@corral/contracts';
-import type { Pool } from '@corral/database';
 import type { PassLease } from '../loop/lease.js';
+import type { Services } from '../services.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
@@ -97,7 +97,7 @@ const readOfLease = `
      AND cluster.team_id = $2 AND cluster.lease_fence = $3`;
 
 /** What a pass reads. Every query is bound to the lease, and therefore to the team. */
-export const desiredStore = (pool: Pool) => ({
+export const desiredStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
   /**
    * @returns with the database's clock, which all decisions use. Null when a later lease was granted and the pass must stop
    */
@@ -112,13 +112,11 @@ export const desiredStore = (pool: Pool) => ({
 
   /** The newest token of a connection of the team; null when the connection is gone. */
   async readToken({ teamId }: PassLease<ClusterId>, connectionId: ConnectionId): Promise<VersionedToken | null> {
-    const { rows } = await pool.query<SealedTokenRow & { readonly tokenVersion: number }>(
-      `SELECT ${selectOf('connection', connectionColumns.token)}, token_version AS "tokenVersion"
-       FROM connection WHERE team_id = $1 AND id = $2`,
-      [teamId, connectionId],
-    );
-    const [row] = rows;
-    return row === undefined ? null : { ...connectionTokenOf({ ...row, connectionId }), version: row.tokenVersion };
+    const row = await prisma.connection.findFirst({
+      where: { teamId, id: connectionId },
+      select: { ...prismaSelect(connectionColumns.token), tokenVersion: true },
+    });
+    return row && { ...connectionTokenOf({ ...row, connectionId }), version: row.tokenVersion };
   },
 });
 export type DesiredStore = ReturnType<typeof desiredStore>;

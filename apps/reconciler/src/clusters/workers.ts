@@ -93,8 +93,8 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
   const pass = clusterPass({
     garden,
     leases,
-    desired: desiredStore(pool),
-    records: recordStore(pool),
+    desired: desiredStore(services),
+    records: recordStore(services),
     holds,
     openToken,
     log,

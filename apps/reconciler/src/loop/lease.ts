@@ -22,9 +22,16 @@ export type LeaseAnswer<Id extends LeasedId = LeasedId> =
   /** The row is gone, not ready for work, or waits for an event only. */
   | { readonly kind: 'idle' };
 
-/** SQL condition for the row of a lease that is still valid. `$1`, `$2` and `$3` are `leaseValues`. */
+/** The row of a lease that is still valid. */
+export const ourRow = ({ teamId, id, fence: leaseFence }: PassLease) => {
+  return { teamId, id, leaseFence, leaseUntil: { not: null } };
+};
+/** The same in SQL. `$1`, `$2` and `$3` are `leaseValues`. */
 export const ours = 'team_id = $1 AND id = $2 AND lease_fence = $3 AND lease_until IS NOT NULL';
 export const leaseValues = ({ teamId, id, fence }: PassLease): [string, string, number] => [teamId, id, fence];
+
+/** What operations and audit entries call it. */
+export const targetOf = ({ teamId, id }: PassLease) => ({ teamId, targetId: id });
 
 /** How a pass releases its lease. */
 interface PassDelay {

@@ -104,7 +104,7 @@ export const performStep =
       case 'deleteNode':
         return performNodeStep(deps, context, step);
       case 'forget':
-        return (await store.forget(lease)) ? { kind: 'forgotten' } : { kind: 'changed' };
+        return (await store.forget(lease, wanted)) ? { kind: 'forgotten' } : { kind: 'changed' };
     }
   };
 

@@ -14,7 +14,7 @@ import {
   serverColumns,
   serverSpecOf,
   serverStateOf,
-  succeedOperationsOf,
+  succeedOperations,
   verdictAssignments,
 } from '@corral/cluster-data';
 import {
@@ -28,17 +28,24 @@ import {
   type ServerId,
   type ServerPhase,
 } from '@corral/contracts';
-import type { Hold, Pool } from '@corral/database';
-import { leaseValues, ours, type PassLease, type Released } from '../loop/lease.js';
+import { type Hold, type Prisma, readClock } from '@corral/database';
+import { leaseValues, ourRow, ours, type PassLease, type Released, targetOf } from '../loop/lease.js';
+import type { Services } from '../services.js';
 import type { NodeCluster, Verdict, WantedServer } from './model.js';
 
-/** The wish has not changed since it was read. `$4` is its generation. */
-const stillWanted = `${ours} AND generation = $4 AND deregister_requested_at IS NULL`;
+type Update = Parameters<Prisma['adoptedServer']['updateMany']>[0];
 
-const begin = (purpose: RebuildPurpose, phase: ServerPhase): string =>
-  `generation = generation + 1, purpose = '${purpose}', phase = '${phase}', message = '', node_ready = false,
-   begun_at = clock_timestamp(), updated_at = clock_timestamp(), failures = 0, image = NULL, rebuild_asked_at = NULL,
-   rebuild_action_id = NULL`;
+/** The wish has not changed since it was read. */
+const stillWanted = ({ generation }: WantedServer) => ({ generation, deregisterRequestedAt: null });
+
+const unasked = { image: null, rebuildAskedAt: null, rebuildActionId: null };
+const begin = (purpose: RebuildPurpose, phase: ServerPhase, now: Date) => {
+  const fresh = { ...unasked, message: '', nodeReady: false, failures: 0, begunAt: now, updatedAt: now };
+  return { ...fresh, generation: { increment: 1 }, purpose, phase };
+};
+
+/** In the audit log. */
+const named = (serverId: number) => ({ targetKind: 'AdoptedServer', targetName: String(serverId) });
 
 const { spec, state, rebuild } = serverColumns;
 
@@ -53,19 +60,16 @@ const operationParameters = {
 } as const;
 
 /** What a pass reads and writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
-export const serverStore = (pool: Pool) => {
-  const update = async (statement: string, values: readonly unknown[]): Promise<boolean> =>
-    (await pool.query(statement, [...values])).rowCount === 1;
+export const serverStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => {
+  const update = async (lease: PassLease<ServerId>, where: Update['where'], data: Update['data']): Promise<boolean> =>
+    (await prisma.adoptedServer.updateMany({ where: { ...ourRow(lease), ...where }, data })).count === 1;
 
   /**
    * Requests a node count, because the garden reports node changes late. A separate statement: changes of a cluster lock its row
    * before servers.
    */
-  const requestCount = async ({ teamId }: PassLease<ServerId>, clusterId: ClusterId): Promise<void> => {
-    await pool.query('UPDATE cluster SET nodes_due_at = clock_timestamp() WHERE team_id = $1 AND id = $2', [
-      teamId,
-      clusterId,
-    ]);
+  const requestCount = async ({ teamId }: PassLease<ServerId>, id: ClusterId): Promise<void> => {
+    await prisma.cluster.updateMany({ where: { teamId, id }, data: { nodesDueAt: await readClock(prisma) } });
   };
 
   return {
@@ -102,15 +106,11 @@ export const serverStore = (pool: Pool) => {
     },
 
     /** The server was read, and was not rebuilt since the backup: work on it continues. */
-    recordRead: (lease: PassLease<ServerId>): Promise<boolean> =>
-      update(`UPDATE adopted_server SET unread_hold_id = NULL WHERE ${ours}`, leaseValues(lease)),
+    recordRead: (lease: PassLease<ServerId>): Promise<boolean> => update(lease, {}, { unreadHoldId: null }),
 
     /** The label was read back from the provider. */
-    recordLabel: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
-      update(`UPDATE adopted_server SET claimed_at = clock_timestamp() WHERE ${stillWanted}`, [
-        ...leaseValues(lease),
-        generation,
-      ]),
+    recordLabel: async (lease: PassLease<ServerId>, wanted: WantedServer): Promise<boolean> =>
+      update(lease, stillWanted(wanted), { claimedAt: await readClock(prisma) }),
 
     /**
      * Records the upcoming rebuild request, with an audit entry. Later passes read the server's actions before anything else.
@@ -119,62 +119,59 @@ export const serverStore = (pool: Pool) => {
      */
     recordRequest: (
       lease: PassLease<ServerId>,
-      { generation, claim }: WantedServer,
-      ask: { askedAt: Date; imageId: number },
+      wanted: WantedServer,
+      { askedAt, imageId }: { askedAt: Date; imageId: number },
     ): Promise<boolean> =>
-      update(
-        `WITH asked AS (
-           UPDATE adopted_server
-           SET rebuild_asked_at = $5, image = $6::text, message = '', updated_at = clock_timestamp(),
-               phase = CASE WHEN phase = 'Adopting' THEN 'Rebuilding' ELSE phase END
-           WHERE ${stillWanted} AND rebuild_asked_at IS NULL
-             AND (phase <> 'Joining' OR node_pool_id IS NOT DISTINCT FROM $7)
-           RETURNING id, team_id, server_id, generation, image, purpose
-         )
-         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
-         SELECT team_id, 'server.rebuild', 'AdoptedServer', id, server_id::text,
-                jsonb_build_object('generation', generation, 'image', image, 'purpose', purpose)
-         FROM asked`,
-        [...leaseValues(lease), generation, ask.askedAt, ask.imageId, claim?.poolId ?? null],
-      ),
+      prisma.$transaction(async (tx) => {
+        const { phase, claim, generation, purpose, serverId } = wanted;
+        const [image, now] = [String(imageId), await readClock(tx)];
+        const nextPhase = phase === 'Adopting' ? 'Rebuilding' : phase;
+        const where = { ...ourRow(lease), ...stillWanted(wanted), phase, rebuildAskedAt: null };
+        const { count } = await tx.adoptedServer.updateMany({
+          where: { ...where, ...(phase === 'Joining' && { nodePoolId: claim?.poolId ?? null }) },
+          data: { phase: nextPhase, message: '', image, rebuildAskedAt: askedAt, updatedAt: now },
+        });
+        if (count === 0) return false;
+        const asked = { action: 'server.rebuild', detail: { generation, image, purpose }, createdAt: now };
+        await tx.auditEntry.create({ data: { ...targetOf(lease), ...named(serverId), ...asked } });
+        return true;
+      }),
 
     /** The request certainly had no effect, so it may be sent again. */
     forgetRequest: (lease: PassLease<ServerId>, { generation }: WantedServer): Promise<boolean> =>
-      update(
-        `UPDATE adopted_server SET rebuild_asked_at = NULL WHERE ${ours} AND generation = $4 AND rebuild_action_id IS NULL`,
-        [...leaseValues(lease), generation],
-      ),
+      update(lease, { generation, rebuildActionId: null }, { rebuildAskedAt: null }),
 
     recordAction: (lease: PassLease<ServerId>, { generation }: WantedServer, actionId: number): Promise<boolean> =>
-      update(`UPDATE adopted_server SET rebuild_action_id = $5 WHERE ${ours} AND generation = $4`, [
-        ...leaseValues(lease),
-        generation,
-        actionId,
-      ]),
+      update(lease, { generation }, { rebuildActionId: actionId }),
 
     /**
      * A new generation that joins a cluster. From now on the cluster may have a node of that name.
      *
      * @returns false when nothing was written because the claim has changed
      */
-    beginJoin: (
+    beginJoin: async (
       lease: PassLease<ServerId>,
-      { generation, claim }: WantedServer,
+      wanted: WantedServer,
       { cluster, nodeName }: { cluster: { readonly id: ClusterId }; nodeName: string },
     ): Promise<boolean> =>
+      wanted.claim !== null &&
       update(
-        `UPDATE adopted_server SET ${begin('join', 'Joining')}, member_of_id = $6, node_name = $7
-         WHERE ${stillWanted} AND (phase = 'Ready' OR phase = 'Adopting' AND server_kind <> 'cloud') AND node_name IS NULL
-           AND node_pool_id = $5`,
-        [...leaseValues(lease), generation, claim?.poolId ?? null, cluster.id, nodeName],
+        lease,
+        {
+          ...stillWanted(wanted),
+          OR: [{ phase: 'Ready' }, { phase: 'Adopting', serverKind: { not: 'cloud' } }],
+          nodeName: null,
+          nodePoolId: wanted.claim.poolId,
+        },
+        { ...begin('join', 'Joining', await readClock(prisma)), memberOfId: cluster.id, nodeName },
       ),
 
     /** A new generation for the clean rebuild. The current cluster stays recorded until then. */
-    beginLeave: (lease: PassLease<ServerId>, { generation, claim }: WantedServer): Promise<boolean> =>
+    beginLeave: async (lease: PassLease<ServerId>, wanted: WantedServer): Promise<boolean> =>
       update(
-        `UPDATE adopted_server SET ${begin('leave', 'Leaving')}
-         WHERE ${stillWanted} AND node_pool_id IS NOT DISTINCT FROM $5`,
-        [...leaseValues(lease), generation, claim?.poolId ?? null],
+        lease,
+        { ...stillWanted(wanted), nodePoolId: wanted.claim?.poolId ?? null },
+        begin('leave', 'Leaving', await readClock(prisma)),
       ),
 
     /** The provider refused the token. Requests a verification, unless one was made recently. */
@@ -250,19 +247,18 @@ export const serverStore = (pool: Pool) => {
       return { kind: 'released', again: settled.again };
     },
 
-    /** The server is detached: its row goes in the statement that ends its operation. The number is free again. */
-    forget: (lease: PassLease<ServerId>): Promise<boolean> =>
-      update(
-        `WITH gone AS (
-           DELETE FROM adopted_server WHERE ${ours} AND deregister_requested_at IS NOT NULL
-           RETURNING id, team_id, server_id, generation
-         ), ended AS (
-           ${succeedOperationsOf('gone', 'server.deregister')}
-         )
-         INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name, detail)
-         SELECT team_id, 'server.deregistered', 'AdoptedServer', id, server_id::text, '{}' FROM gone`,
-        leaseValues(lease),
-      ),
+    /** The server is detached: its row goes with the end of its operation. The number is free again. */
+    forget: (lease: PassLease<ServerId>, { serverId, generation }: WantedServer): Promise<boolean> =>
+      prisma.$transaction(async (tx) => {
+        const where = { ...ourRow(lease), deregisterRequestedAt: { not: null } };
+        if ((await tx.adoptedServer.deleteMany({ where })).count === 0) return false;
+        const [target, now] = [targetOf(lease), await readClock(tx)];
+        await succeedOperations(tx, { ...target, now }, { kind: 'server.deregister', generation });
+        await tx.auditEntry.create({
+          data: { ...target, ...named(serverId), action: 'server.deregistered', createdAt: now },
+        });
+        return true;
+      }),
   };
 };
 export type ServerStore = ReturnType<typeof serverStore>;

@@ -102,7 +102,7 @@ export function buildServerWorkers(services: Services, options: ServerOptions): 
   });
   const pass = serverPass({
     leases,
-    store: serverStore(pool),
+    store: serverStore(services),
     holds: holdStore(prisma),
     projects,
     log,

@@ -34,10 +34,11 @@ describe('rows', () => {
   let connectionId: ConnectionId;
   beforeAll(async () => {
     leases = leaseStore(at.pool, clusterTable);
-    records = recordStore(at.pool);
+    records = recordStore(at);
     connectionId = await at.addConnection(acme);
   });
 
+  const forgotten = { name: 'web', shootName: 'c1', generation: 1 };
   const declare = () => at.declare(acme, connectionId);
 
   async function take(cluster: { id: ClusterId }): Promise<PassLease<ClusterId>> {
@@ -116,17 +117,17 @@ describe('rows', () => {
       const answers = [
         await leases.renewLease(stale, LEASE_MS),
         await records.recordLearned(stale, aLearned),
-        await records.recordShootUid(stale, 'u'),
+        await records.recordLearned(stale, { shootUid: 'u' }),
         await records.recordPinnedVersion(stale, '1.33.1'),
         await records.recordNamespace(stale, 'garden-stale'),
         await records.recordGardenToken(stale, { connectionId, version: 1, before: 0 }),
-        await records.forget(stale),
+        await records.forget(stale, forgotten),
       ];
       const ends = [await records.recordPass(stale, aRecord(cluster)), await leases.release(stale, { nextPassMs: 1 })];
 
       expect(answers).toEqual(answers.map(() => false));
       expect(ends).toEqual(ends.map(() => ({ kind: 'overtaken' })));
-      expect(await desiredStore(at.pool).readDesired(stale)).toBeNull();
+      expect(await desiredStore(at).readDesired(stale)).toBeNull();
       expect(await at.row(cluster.id)).toEqual({ ...before, due_in_ms: expect.any(Number) });
       expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'queued' });
       expect(await records.recordPass(lease, aRecord(cluster))).toEqual({ kind: 'released', again: false });
@@ -140,7 +141,7 @@ describe('rows', () => {
       const forged = { ...lease, teamId: stranger.id };
 
       expect(await records.recordPass(forged, aRecord(cluster))).toEqual({ kind: 'overtaken' });
-      expect(await desiredStore(at.pool).readDesired(forged)).toBeNull();
+      expect(await desiredStore(at).readDesired(forged)).toBeNull();
     });
   });
 
@@ -253,22 +254,22 @@ describe('rows', () => {
       for (const version of order)
         await records.recordGardenToken(lease, { connectionId: connection, version, before: 0 });
 
-      const desired = await desiredStore(at.pool).readDesired(lease);
+      const desired = await desiredStore(at).readDesired(lease);
       expect(desired?.wanted.connection).toMatchObject({ tokenVersion: 2, gardenTokenVersion: 1 });
       await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
       await records.recordGardenToken(lease, { connectionId: connection, version: 2, before: 1 });
-      const mended = await desiredStore(at.pool).readDesired(lease);
+      const mended = await desiredStore(at).readDesired(lease);
       expect(mended?.wanted.connection).toMatchObject({ gardenTokenVersion: 2 });
     });
 
     it('deletes the row of a deleted cluster, and keeps its operation and audit entries', async () => {
       const cluster = await declare();
       const kept = await take(cluster);
-      expect(await records.forget(kept)).toBe(false);
+      expect(await records.forget(kept, forgotten)).toBe(false);
       await leases.release(kept, { nextPassMs: 0 });
       const operationId = await at.requestDeletion(cluster);
 
-      expect(await records.forget(await take(cluster))).toBe(true);
+      expect(await records.forget(await take(cluster), forgotten)).toBe(true);
 
       expect(await at.row(cluster.id)).toBeUndefined();
       expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded', progress: 100 });

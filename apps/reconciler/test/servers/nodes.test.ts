@@ -359,7 +359,7 @@ describe('node store', () => {
   let id: ServerId;
   let lease: PassLease<ServerId>;
   beforeAll(async () => {
-    store = serverStore(at.pool);
+    store = serverStore(at);
   });
   beforeEach(async () => {
     cluster = await addNodeCluster(at);

@@ -30,8 +30,8 @@ export function passOn({ at, garden }: Pick<World, 'at' | 'garden'>, between?: (
   const deps: PassDeps = {
     garden: tripped(garden.client, between),
     leases: tripped(leaseStore(at.pool, clusterTable), between),
-    desired: tripped(desiredStore(at.pool), between),
-    records: tripped(recordStore(at.pool), between),
+    desired: tripped(desiredStore(at), between),
+    records: tripped(recordStore(at), between),
     holds: holdStore(at.prisma),
     catalogue: catalogue(garden.client, 0),
     // The model identifies tokens by their version.
