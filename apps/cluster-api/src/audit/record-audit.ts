@@ -19,7 +19,7 @@ export interface AuditedAccount {
   readonly subject: string | null;
 }
 
-export function auditedAccountOf({ account }: AuditActor): AuditedAccount | null {
+function auditedAccountOf({ account }: AuditActor): AuditedAccount | null {
   if (account == null) return null;
   const { id, name, tokenId, issuer, subject } = account;
   return { id, name, tokenId, issuer, subject };

@@ -9,7 +9,7 @@ import {
   type FieldChange,
   type OperationId,
 } from '@corral/contracts';
-import { isUniqueViolation, type Sql, sql } from '@corral/database';
+import { isUniqueViolation } from '@corral/database';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import { type Claims, claimsDetail } from '../node-pools/claim-servers.js';
@@ -91,13 +91,9 @@ export async function acceptChange(locked: ClusterView, accepted: AcceptedChange
     throw new Error(`A cluster that does not exist cannot be changed: ${effect.kind}`);
   }
   const clusterId = current?.id ?? asClusterId(randomUUID());
-  const row = clusterRow(locked, clusterId, accepted);
-  if (effect.kind === 'declare') {
-    await writeDeclaration(locked, clusterId, row, effect, claims);
-  } else {
-    await db.$executeRaw(row);
-    await releaseServers(db, { teamId: caller.team.id, now }, claims.released);
-  }
+  await writeCluster(locked, clusterId, accepted);
+  await releaseServers(db, { teamId: caller.team.id, now }, claims.released);
+  if (effect.kind === 'declare') await writePools(locked, clusterId, effect, claims);
   const { operation: kind, generation, desiredHash, isDraft: isDone } = declaration;
   const operation = await beginOperation(
     db,
@@ -109,82 +105,64 @@ export async function acceptChange(locked: ClusterView, accepted: AcceptedChange
   return { cluster: cluster as ClusterRecord, operation };
 }
 
-/**
- * The statement that writes the row of the cluster and returns its id. `due_at` is the outbox: the sweep finds the cluster by
- * it even when the wake-up is lost.
- */
-function clusterRow(
-  { caller: { team }, name, current, now }: ClusterView,
-  clusterId: ClusterId,
-  { declaration, effect, shown: { phase, conditions } }: AcceptedChange,
-): Sql {
-  const { generation, desiredHash, isDraft } = declaration;
-  const dueAt = isDraft ? null : now;
-  const { spec = null, connectionId = null } = effect.kind === 'declare' ? effect : {};
-  const stored = spec === null ? null : JSON.stringify({ ...spec, nodePools: undefined });
-  if (current === null) {
-    return sql`
-      INSERT INTO cluster (id, team_id, name, connection_id, spec, generation, desired_hash, phase, conditions, due_at,
-                           created_at, updated_at)
-      VALUES (${clusterId}::uuid, ${team.id}::uuid, ${name}, ${connectionId}::uuid, ${stored}::jsonb, ${generation}::int,
-              ${desiredHash}, ${phase}, ${JSON.stringify(conditions)}::jsonb, ${dueAt}::timestamptz, ${now}::timestamptz,
-              ${now}::timestamptz)
-      RETURNING id`;
+/** Writes its row. `due_at` is the outbox: the sweep finds the cluster by it even when the wake-up is lost. */
+async function writeCluster(
+  { db, caller: { team }, name, current, now }: ClusterView,
+  id: ClusterId,
+  { declaration: { generation, desiredHash, isDraft }, effect, shown: { phase, conditions } }: AcceptedChange,
+): Promise<void> {
+  const row = {
+    generation,
+    desiredHash,
+    phase,
+    conditions: conditions as object,
+    dueAt: isDraft ? null : now,
+    updatedAt: now,
+  };
+  if (effect.kind === 'declare' && current === null) {
+    const { spec, connectionId } = effect;
+    const data = { ...row, id, teamId: team.id, name, connectionId, spec: storedSpec(spec), createdAt: now };
+    await db.cluster.create({ data, select: { id: true } });
+    return;
   }
-  return sql`
-    UPDATE cluster
-    SET spec = COALESCE(${stored}::jsonb, spec), generation = ${generation}::int, desired_hash = ${desiredHash},
-        phase = ${phase}, conditions = ${JSON.stringify(conditions)}::jsonb, due_at = ${dueAt}::timestamptz,
-        deletion_requested_at = COALESCE(${effect.kind === 'delete' ? now : null}::timestamptz, deletion_requested_at),
-        revision = revision + 1, updated_at = ${now}::timestamptz
-    WHERE id = ${clusterId}::uuid AND team_id = ${team.id}::uuid
-    RETURNING id`;
+  await db.cluster.update({
+    where: { id, teamId: team.id },
+    data: {
+      ...row,
+      revision: { increment: 1 },
+      ...(effect.kind === 'declare' && { spec: storedSpec(effect.spec) }),
+      ...(effect.kind === 'delete' && { deletionRequestedAt: now }),
+    },
+    select: { id: true },
+  });
 }
 
-/**
- * Writes the cluster with its pools. A remaining pool keeps its row and with it its name on the garden. The same statement
- * assigns claimed servers and frees released ones, because only it sees the pools that it inserts.
- */
-async function writeDeclaration(
-  { db, caller, now }: ClusterView,
+/** Node pools have their own rows. */
+const storedSpec = ({ nodePools: _, ...spec }: ClusterSpec): object => spec;
+
+/** Writes its pools and assigns claimed servers to them. A remaining pool keeps its row and with it its name on the garden. */
+async function writePools(
+  { db, caller: { team }, now }: ClusterView,
   clusterId: ClusterId,
-  row: Sql,
   { spec: { nodePools }, priorities }: Declared,
-  claims: Claims,
+  { claimed }: Claims,
 ): Promise<void> {
-  const teamId = caller.team.id;
-  const holders = new Map<string, string | null>([
-    ...claims.released.map(({ id }) => [id, null] as const),
-    ...claims.claimed.map(({ server, nodePool }) => [server.id, nodePool] as const),
-  ]);
-  const pools = nodePools.map((pool, position) => ({ ...pool, position, priority: priorities.get(pool.name) ?? 0 }));
-  await db.$executeRaw`
-    WITH written AS (${row}),
-    desired AS (
-      SELECT * FROM jsonb_to_recordset(${JSON.stringify(pools)}::jsonb)
-        AS pool(name text, source text, "machineType" text, image jsonb, minimum int, maximum int, "publicIP" boolean,
-                position int, priority int)
-    ), gone AS (
-      DELETE FROM node_pool
-      WHERE team_id = ${teamId}::uuid AND cluster_id = ${clusterId}::uuid AND name NOT IN (SELECT name FROM desired)
-    ), kept AS (
-      INSERT INTO node_pool (team_id, cluster_id, name, source, machine_type, image, minimum, maximum, public_ip, position,
-                             autoscaler_priority, created_at, updated_at)
-      SELECT ${teamId}::uuid, written.id, name, source, "machineType", image, minimum, maximum, "publicIP", position,
-             priority, ${now}::timestamptz, ${now}::timestamptz
-      FROM desired, written ORDER BY position
-      ON CONFLICT (cluster_id, name) DO UPDATE
-      SET source = excluded.source, machine_type = excluded.machine_type, image = excluded.image,
-          minimum = excluded.minimum, maximum = excluded.maximum, public_ip = excluded.public_ip,
-          position = excluded.position, autoscaler_priority = excluded.autoscaler_priority,
-          updated_at = excluded.updated_at
-      RETURNING id, name
-    )
-    UPDATE adopted_server AS server
-    SET node_pool_id = kept.id, due_at = ${now}::timestamptz, updated_at = ${now}::timestamptz
-    FROM unnest(${[...holders.keys()]}::uuid[], ${[...holders.values()]}::text[]) AS holder (server_id, pool)
-      LEFT JOIN kept ON kept.name = holder.pool
-    WHERE server.id = holder.server_id AND server.team_id = ${teamId}::uuid`;
+  const teamId = team.id;
+  await db.nodePool.deleteMany({ where: { teamId, clusterId, name: { notIn: nodePools.map(({ name }) => name) } } });
+  for (const [position, { name, image, publicIP: publicIp, ...pool }] of nodePools.entries()) {
+    const autoscalerPriority = priorities.get(name) ?? 0;
+    const columns = { ...pool, image: image as object, publicIp, position, autoscalerPriority, updatedAt: now };
+    const { id: nodePoolId } = await db.nodePool.upsert({
+      where: { clusterId_name: { clusterId, name } },
+      create: { teamId, clusterId, name, createdAt: now, ...columns },
+      update: columns,
+      select: { id: true },
+    });
+    const servers = claimed.filter(({ nodePool }) => nodePool === name).map(({ server }) => server.id);
+    if (servers.length === 0) continue;
+    const claim = { nodePoolId, dueAt: now, updatedAt: now };
+    await db.adoptedServer.updateMany({ where: { teamId, id: { in: servers } }, data: claim });
+  }
 }
 
 /** Deletes a cluster that the garden does not know, and cancels its operations. */

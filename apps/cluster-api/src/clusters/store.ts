@@ -10,6 +10,7 @@ import {
   isOpen,
   jsonOf,
   type KnownPrices,
+  keepConnectionOf,
   type NodeCounts,
   type ObservedRow,
   type OperationJson,
@@ -20,12 +21,12 @@ import {
   poolSpecOf,
   priceColumns,
   pricesOf,
+  prismaSelect,
   type SeenCluster,
   type ShownRow,
   seenOf,
   selectOf,
   storedSpecOf,
-  type TeamQuotasRow,
   teamColumns,
 } from '@corral/cluster-data';
 import {
@@ -37,7 +38,7 @@ import {
   coversCluster,
   type TeamId,
 } from '@corral/contracts';
-import { type Sql, sql, sqlText, type Transaction } from '@corral/database';
+import { readClock, type Sql, sql, sqlText, type Transaction } from '@corral/database';
 import type { QuotaOverrides } from '../app-config.js';
 import { type Caller, clustersOf } from '../changes/caller.js';
 import type { PoolServer } from '../node-pools/claim-servers.js';
@@ -88,9 +89,6 @@ export function failedOperationOf(cluster: ClusterRecord): OperationRecord | nul
 
 /** The price columns of a connection, named as in `PricesRow`. */
 const pricesOfConnection = sqlText(selectOf('price_list', priceColumns));
-
-/** The quotas of a team, named as in `TeamQuotasRow`. */
-const quotasOfTeam = sqlText(selectOf('team', teamColumns.quotas));
 
 const { declared, observed, shown } = clusterColumns;
 
@@ -192,37 +190,30 @@ export interface ClusterView {
   readonly isLocked: boolean;
 }
 
-type ViewRow = { readonly [C in keyof ClusterRow]: ClusterRow[C] | null } & TeamQuotasRow & {
-    readonly now: Date;
-    readonly clusters: number;
-    readonly subscribed: boolean;
-  };
-
-/** Reads what a change would find, in one statement. It waits for no change of the team, and none waits for it. */
+/** Reads what a change would find. It waits for no change of the team, and none waits for it. */
 export async function viewCluster(db: Transaction, caller: Caller, name: string): Promise<ClusterView> {
   const teamId = caller.team.id;
-  const [row] = await db.$queryRaw<ViewRow[]>`
-    SELECT ${quotasOfTeam}, clock_timestamp() AS now,
-           (SELECT count(*)::int FROM cluster WHERE team_id = team.id) AS clusters,
-           EXISTS (SELECT FROM subscription WHERE team_id = team.id AND is_active) AS subscribed,
-           found.*
-    FROM team
-    LEFT JOIN (${wholeClusters} WHERE cluster.team_id = ${teamId}::uuid AND cluster.name = ${name}) AS found ON true
-    WHERE team.id = ${teamId}::uuid`;
-  if (row === undefined) throw new Error('The team is gone');
+  const team = await db.team.findUniqueOrThrow({
+    where: { id: teamId },
+    select: {
+      ...prismaSelect(teamColumns.quotas),
+      subscription: { select: { isActive: true } },
+      _count: { select: { clusters: true } },
+    },
+  });
   return {
     db,
     caller,
     name,
-    current: row.id === null ? null : clusterOf(row as ClusterRow),
-    now: row.now,
+    current: await findCluster(db, teamId, name),
+    now: await readClock(db),
     quotaOverrides: {
-      clustersPerTeam: row.clustersMax,
-      poolsPerCluster: row.poolsPerClusterMax,
-      nodesPerCluster: row.nodesPerClusterMax,
+      clustersPerTeam: team.clustersMax,
+      poolsPerCluster: team.poolsPerClusterMax,
+      nodesPerCluster: team.nodesPerClusterMax,
     },
-    clustersOfTeam: row.clusters,
-    hasActiveSubscription: row.subscribed,
+    clustersOfTeam: team._count.clusters,
+    hasActiveSubscription: team.subscription?.isActive === true,
     isLocked: false,
   };
 }
@@ -240,12 +231,14 @@ export async function findConnection(
   { db, caller: { team }, isLocked }: ClusterView,
   ref: string,
 ): Promise<UsableConnection | null> {
-  const [row] = await db.$queryRaw<(PricesRow & { id: string; phase: ConnectionPhase })[]>`
-    SELECT connection.id, connection.phase::text AS phase, ${pricesOfConnection}
-    FROM connection LEFT JOIN price_list ON price_list.connection_id = connection.id
-    WHERE connection.team_id = ${team.id}::uuid AND connection.ref = ${ref}
-    ${sqlText(isLocked ? 'FOR KEY SHARE OF connection' : '')}`;
-  return row === undefined ? null : { id: asConnectionId(row.id), phase: row.phase, prices: pricesOf(row) };
+  if (isLocked) await keepConnectionOf(db, team.id, ref);
+  const found = await db.connection.findUnique({
+    where: { teamId_ref: { teamId: team.id, ref } },
+    select: { id: true, phase: true, priceList: { select: prismaSelect(priceColumns) } },
+  });
+  if (found === null) return null;
+  const { id, phase, priceList } = found;
+  return { id: asConnectionId(id), phase, prices: priceList && pricesOf(priceList) };
 }
 
 /** All servers that the team adopted over a connection. An account that is narrowed to clusters does not learn the names of others. */

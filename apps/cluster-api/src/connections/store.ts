@@ -3,7 +3,7 @@ import {
   connectionColumns,
   connectionOf,
   includeCreator,
-  lockClustersOfRef,
+  lockClustersOf,
   lockConnection,
   type OperationRecord,
   operationOf,
@@ -12,7 +12,13 @@ import {
   sealedTokenOf,
   tokenColumnsOf,
 } from '@corral/cluster-data';
-import { type ConnectionId, type ConnectionPhase, type OperationId, openOperationStates } from '@corral/contracts';
+import {
+  asConnectionId,
+  type ConnectionId,
+  type ConnectionPhase,
+  type OperationId,
+  openOperationStates,
+} from '@corral/contracts';
 import { noJson, type Prisma, type Transaction } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
 import { desiredHashOf } from '../changes/entity-tag.js';
@@ -87,9 +93,12 @@ export async function lockConnectionOf(
   ref: string,
 ): Promise<StoredConnection | null> {
   const teamId = caller.team.id;
-  await lockClustersOfRef(tx, teamId, ref);
+  const where = { teamId_ref: { teamId, ref } };
+  const found = await tx.connection.findUnique({ where, select: { id: true } });
+  if (found === null) return null;
+  await lockClustersOf(tx, asConnectionId(found.id));
   await lockConnection(tx, teamId, ref);
-  const row = await tx.connection.findUnique({ where: { teamId_ref: { teamId, ref } }, select: sealedToo });
+  const row = await tx.connection.findUnique({ where, select: sealedToo });
   return row && { ...connectionRecordOf(row), sealed: sealedTokenOf(row) };
 }
 

@@ -41,14 +41,17 @@ export async function issuedSince(
   { team, userId, account }: Caller,
   { action, scope, targetId, since, limit }: IssuesOf,
 ): Promise<Date[]> {
-  const issued = await tx.$queryRaw<{ created_at: Date }[]>`
-    SELECT created_at FROM audit_entry
-    WHERE team_id = ${team.id}::uuid AND target_id = ${targetId}::uuid AND action = ${action}
-      AND user_id IS NOT DISTINCT FROM ${userId}::uuid AND account->>'id' IS NOT DISTINCT FROM ${account?.id ?? null}
-      AND created_at > ${since} AND detail->'issued' IS DISTINCT FROM 'false'::jsonb
-      AND (${scope ?? null}::text IS NULL OR coalesce(detail->>'scope', 'admin') = ${scope ?? null}::text)
-    ORDER BY created_at DESC LIMIT ${limit}`;
-  return issued.map((entry) => entry.created_at);
+  const entries = await tx.auditEntry.findMany({
+    where: { teamId: team.id, targetId, action, userId, createdAt: { gt: since } },
+    orderBy: { createdAt: 'desc' },
+    select: { createdAt: true, detail: true, account: true },
+  });
+  const issued = entries.filter((entry) => {
+    const detail = entry.detail as Partial<IssueDetail>;
+    const isCallers = (entry.account as { readonly id: string } | null)?.id === account?.id;
+    return isCallers && detail.issued !== false && (scope === undefined || (detail.scope ?? 'admin') === scope);
+  });
+  return issued.slice(0, limit).map(({ createdAt }) => createdAt);
 }
 
 /** Adds the outcome of an issue to its audit entry. */
@@ -59,9 +62,9 @@ export async function recordIssueOutcome(
   outcome: IssueOutcome,
 ): Promise<void> {
   const more = outcome.issued ? { issued: true, expiresAt: outcome.expiresAt.toISOString() } : { issued: false };
-  await prisma.$executeRaw`
-    UPDATE audit_entry SET detail = detail || ${JSON.stringify(more)}::jsonb
-    WHERE team_id = ${team.id}::uuid AND id = ${entryId}`;
+  const where = { teamId: team.id, id: entryId };
+  const { detail } = await prisma.auditEntry.findUniqueOrThrow({ where, select: { detail: true } });
+  await prisma.auditEntry.updateMany({ where, data: { detail: { ...(detail as object), ...more } } });
 }
 
 /** A credential that was requested, and to whom it was issued. */

@@ -1,13 +1,4 @@
-import {
-  creatorOfOperation,
-  includeCreator,
-  isOpenIn,
-  type OperationRecord,
-  type OperationRow,
-  operationColumns,
-  operationOf,
-  selectOf,
-} from '@corral/cluster-data';
+import { includeCreator, type OperationRecord, operationOf } from '@corral/cluster-data';
 import {
   type OperationId,
   type OperationKind,
@@ -16,9 +7,9 @@ import {
   parseId,
   type TeamId,
 } from '@corral/contracts';
-import { type Prisma, sqlText, type Transaction } from '@corral/database';
+import type { Prisma, Transaction } from '@corral/database';
 import { currentTraceparent } from '@corral/service';
-import { type AuditActor, type AuditedChange, auditedAccountOf } from '../audit/record-audit.js';
+import { type AuditActor, type AuditedChange, recordAudit } from '../audit/record-audit.js';
 import { isBehind, newestFirst, type Position } from '../paging.js';
 import type { WaitedOperation } from './operation-waits.js';
 
@@ -104,39 +95,30 @@ interface BegunOperation {
   readonly now: Date;
 }
 
-/** The columns of an operation, named as in `OperationRow`. */
-const shownOfOperation = sqlText(`${selectOf('operation', operationColumns)}, ${creatorOfOperation} AS creator`);
-
-/** Writes the operation of an accepted change and its audit entry in one statement. */
+/** Writes the operation of an accepted change and its audit entry. */
 export async function beginOperation(
   tx: Transaction,
   caller: AuditActor,
-  { id, kind, generation, desiredHash, isDone, supersedes = false, now }: BegunOperation,
-  { action, target, changes = null, detail = {} }: AuditedChange,
+  { isDone, supersedes = false, now, ...begun }: BegunOperation,
+  { target, ...change }: AuditedChange,
 ): Promise<OperationRecord> {
   const teamId = caller.team.id;
-  const [state, progress, finishedAt] = isDone ? (['succeeded', 100, now] as const) : (['queued', 0, null] as const);
-  const account = auditedAccountOf(caller);
-  const auditDetail = JSON.stringify({ ...detail, operationId: id, generation });
-  const auditChanges = changes === null ? null : JSON.stringify(changes);
-  const [row] = await tx.$queryRaw<OperationRow[]>`
-    WITH superseded AS (
-      UPDATE operation SET state = 'superseded', updated_at = ${now}::timestamptz, finished_at = ${now}::timestamptz
-      WHERE ${supersedes} AND team_id = ${teamId}::uuid AND target_id = ${target.id}::uuid
-        AND ${sqlText(isOpenIn('operation'))}
-    ), noted AS (
-      INSERT INTO audit_entry (team_id, user_id, action, target_kind, target_id, target_name, request_id, detail,
-                               changes, account, created_at)
-      VALUES (${teamId}::uuid, ${caller.userId}::uuid, ${action}, ${target.kind}, ${target.id}::uuid, ${target.name},
-              ${caller.requestId}, ${auditDetail}::jsonb, ${auditChanges}::jsonb, ${account === null ? null : JSON.stringify(account)}::jsonb,
-              ${now}::timestamptz)
-    )
-    INSERT INTO operation (id, team_id, kind, target_kind, target_id, target_name, generation, state, progress,
-                           desired_hash, created_by, traceparent, created_at, updated_at, finished_at)
-    VALUES (${id}::uuid, ${teamId}::uuid, ${kind}, ${target.kind}, ${target.id}::uuid, ${target.name}, ${generation}::int,
-            ${state}::operation_state, ${progress}::int, ${desiredHash}, ${caller.userId}::uuid, ${currentTraceparent()},
-            ${now}::timestamptz, ${now}::timestamptz,
-            ${finishedAt}::timestamptz)
-    RETURNING ${shownOfOperation}`;
-  return operationOf(row as OperationRow);
+  const open = { teamId, targetId: target.id, state: { in: [...openOperationStates] } };
+  const end = { state: 'superseded', updatedAt: now, finishedAt: now } as const;
+  if (supersedes) await tx.operation.updateMany({ where: open, data: end });
+  const { id: operationId, generation } = begun;
+  await recordAudit(tx, caller, { ...change, target, detail: { ...change.detail, operationId, generation } });
+  const data = {
+    ...begun,
+    ...(isDone ? ({ state: 'succeeded', progress: 100, finishedAt: now } as const) : ({ state: 'queued' } as const)),
+    teamId,
+    targetKind: target.kind,
+    targetId: target.id,
+    targetName: target.name,
+    createdById: caller.userId,
+    traceparent: currentTraceparent(),
+    createdAt: now,
+    updatedAt: now,
+  };
+  return operationOf(await tx.operation.create({ data, include: includeCreator }));
 }
