@@ -44,21 +44,25 @@ function isOfApi({ kind, action, actor }: AuditFilters): boolean {
 const table = 'dns_audit_entry';
 const actorsOfLog: readonly string[] = ['token', 'upstream', 'course', 'service'];
 
+const tokensWith = ({ teamId }: AuditQuery, condition: Sql): Sql =>
+  sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND ${condition}`;
+
 /** Tokens of sessions and of service accounts: with these, a person or an account acts itself. */
-const ofSessions = ({ teamId }: AuditQuery): Sql =>
-  sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND session_id IS NOT NULL`;
+const isOfSession = sqlText('session_id IS NOT NULL');
 
 /** Those of one of both kinds. */
-const ofKind = (query: AuditQuery, actor: 'user' | 'account'): Sql =>
-  sql`${ofSessions(query)} AND ${sqlText(actor === 'user' ? 'created_by' : 'account')} IS NOT NULL`;
+const isOfKind = (actor: 'user' | 'account'): Sql =>
+  sql`${isOfSession} AND ${sqlText(actor === 'user' ? 'created_by' : 'account')} IS NOT NULL`;
 
 function pageOfLog(query: AuditQuery): Sql {
   const { action, outcome, name, type, token, actor, requestId } = query.filters;
   const operation = action?.slice('dns.'.length) ?? null;
   const kindOfActor = actor !== null && actorsOfLog.includes(actor) ? actor : null;
   const conditions = [
-    ...(kindOfActor === null ? [] : [sql`NOT coalesce(entry.token_id IN (${ofSessions(query)}), false)`]),
-    ...(actor === 'user' || actor === 'account' ? [sql`entry.token_id IN (${ofKind(query, actor)})`] : []),
+    ...(kindOfActor === null ? [] : [sql`NOT coalesce(entry.token_id IN (${tokensWith(query, isOfSession)}), false)`]),
+    ...(actor === 'user' || actor === 'account'
+      ? [sql`entry.token_id IN (${tokensWith(query, isOfKind(actor))})`]
+      : []),
   ];
   const wanted = [
     ...(operation === null ? [] : [['operation', sql`${operation}`] as const]),
@@ -97,14 +101,14 @@ function pageOfLog(query: AuditQuery): Sql {
 
 const columnsOfFew = ['operation', 'state', 'type', 'actor'];
 
-function tokensNamed({ teamId }: AuditQuery, token: string): Sql {
-  const named = sql`SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND name = ${token}`;
+function tokensNamed(query: AuditQuery, token: string): Sql {
+  const named = tokensWith(query, sql`name = ${token}`);
   const id = parseId(token);
   return id === null ? named : sql`(${named} UNION SELECT ${id}::uuid)`;
 }
 
 const tokensOf = (query: AuditQuery, email: string): Sql =>
-  sql`${ofSessions(query)} AND created_by = (SELECT id FROM app_user WHERE email = ${normalEmail(email)})`;
+  tokensWith(query, sql`${isOfSession} AND created_by = (SELECT id FROM app_user WHERE email = ${normalEmail(email)})`);
 
 /** Size and hash of a body before it was cut, as SQL; null when it is complete. */
 const cutOf = (body: 'request' | 'upstream' | 'found' | 'before' | 'after'): Sql =>
