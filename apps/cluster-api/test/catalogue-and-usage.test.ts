@@ -1,8 +1,6 @@
 import { aPriceList } from '@corral/cluster-data/testing';
-import { GardenError } from '@corral/garden';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { addConnection, declareDraft } from './support/clusters.js';
-import { fakeGarden } from './support/fake-garden.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from './support/start-cluster-api.js';
 
 describe('GET /catalogue/', () => {
@@ -63,19 +61,6 @@ describe('GET /catalogue/', () => {
       nodesPerCluster: 12,
     });
     expect((await get('', t.globex).expect(200)).body.limits.clusters).toEqual({ used: 0, limit: 20 });
-  });
-
-  it('is answered 502 with Retry-After while the garden has never answered', async () => {
-    const garden = { ...fakeGarden(), readCloudProfile: () => Promise.reject(new GardenError('unreachable', 'no')) };
-    const other = await startClusterApi({ deps: { garden } });
-    try {
-      const answer = await other.api.as(other.acme.member).get(other.acme.path('/catalogue/')).expect(502);
-
-      expect(answer.body.code).toBe('upstream_unavailable');
-      expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
-    } finally {
-      await other.close();
-    }
   });
 });
 

@@ -129,21 +129,6 @@ describe('the process', () => {
     );
   });
 
-  it('offers the development sign-in when enabled, with a cookie that works without HTTPS', async () => {
-    const { url } = await start({ DEV_SIGN_IN: 'true' });
-
-    const answer = await fetch(`${url}/auth/dev-login/`, {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ email: 'member@acme.test' }),
-    });
-
-    const [cookie = ''] = answer.headers.getSetCookie();
-    expect(cookie).not.toContain('Secure');
-    const me = await fetch(`${url}/api/v1/me/`, { headers: { Cookie: cookie.split(';')[0] as string } });
-    expect(((await me.json()) as { email: string }).email).toBe('member@acme.test');
-  });
-
   it('signs in with an identity provider that starts later, and never logs the client secret', async () => {
     let url = '';
     const idp = await startIdentityProvider(() => `${url}/auth/callback/`);

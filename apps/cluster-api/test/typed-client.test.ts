@@ -107,51 +107,6 @@ describe('the typed client', () => {
     expect((await corral.getCluster(named('shared'))).body.spec.nodePools[0]?.maximum).toBe(before + 3);
   });
 
-  it('reports refusals as the API explains them', async () => {
-    const corral = asAccount();
-
-    expect(await errorOf(corral.getCluster({ team: 'globex', name: 'web' }))).toMatchObject({
-      status: 404,
-      code: 'not_found',
-    });
-    const spec = { ...aClusterSpec({}), region: 7 as unknown as string };
-    expect(await errorOf(corral.putCluster(named('wrong'), { body: { spec } }))).toMatchObject({
-      status: 422,
-      errors: [expect.objectContaining({ pointer: '/spec/region' })],
-    });
-    expect(await errorOf(corral.listServiceAccounts({ team: 'acme' }))).toMatchObject({
-      status: 403,
-      code: 'permission_denied',
-    });
-    expect(await errorOf(asAccount('unknown').getCluster(named('web')))).toMatchObject({ status: 401 });
-  });
-
-  it('reads all pages of a list', async () => {
-    const drafts = (await asAccount().listClusters({ team: 'acme' }, { query: { phase: ['Draft'] } })).body.items;
-    const pages = ['page-1', 'page-2', 'page-3'];
-    for (const name of pages) await t.clusters.declareDraft(name);
-    const names: string[] = [];
-    for await (const { metadata } of asAccount().list(
-      'listClusters',
-      { team: 'acme' },
-      { query: { limit: 1, phase: ['Draft'] } },
-    )) {
-      names.push(metadata.name);
-    }
-
-    expect(names).toEqual([...drafts.map(({ metadata }) => metadata.name), ...pages].sort());
-  });
-
-  it('has one outcome for the requests under one key', async () => {
-    await t.clusters.running('sleepy');
-    const corral = asAccount();
-    const hibernate = () => corral.hibernateCluster(named('sleepy'), { idempotencyKey: 'tonight' });
-    const [first, second] = [await hibernate(), await hibernate()];
-
-    expect(first.operation).not.toBeNull();
-    expect(second).toMatchObject({ status: first.status, operation: first.operation });
-  });
-
   it('follows the changes of a team until the session ends', async () => {
     const corral = await asMember();
     const seen: StreamMessage[] = [];

@@ -76,16 +76,11 @@ describe('a service account', () => {
   });
 
   it.each([
-    ['no role', {}, '/spec/role'],
-    ['an unknown role', { role: 'owner' }, '/spec/role'],
-    ['a star in the middle', { role: 'viewer', narrowing: { clusters: ['a*b'] } }, '/spec/narrowing/clusters/0'],
-    ['no cluster', { role: 'viewer', narrowing: { clusters: [] } }, '/spec/narrowing/clusters'],
     [
       'names of others',
       { role: 'viewer', narrowing: { dns: { withinName: 'ci.globex' } } },
       '/spec/narrowing/dns/withinName',
     ],
-    ['an unknown action', { role: 'viewer', narrowing: { actions: ['write'] } }, '/spec/narrowing/actions/0'],
   ])('cannot have %s', async (_what, spec, pointer) => {
     const { body } = await put('ci', spec).expect(422);
 
@@ -170,12 +165,6 @@ describe('a token of a service account', () => {
     expect(
       JSON.stringify([list.body, await audits()], (_, value) => (typeof value === 'bigint' ? '' : value)),
     ).not.toContain(body.token);
-  });
-
-  it.each([0, 366, 1.5, null])('is not created for %p days', async (days) => {
-    await put('ci', { role: 'viewer' });
-
-    await newToken('ci', days as number).expect(422);
   });
 
   it('is one of two active ones, so that one can replace the other', async () => {
@@ -460,10 +449,7 @@ describe('an account that trusts an issuer', () => {
     });
 
     it.each<[string, object, string]>([
-      ['a plain-text URL elsewhere', { issuer: 'http://id.example.org' }, '/spec/issuer'],
       ['a private address', { issuer: 'https://169.254.169.254' }, '/spec/issuer'],
-      ['a query', { issuer: 'https://id.example.org/?a=b' }, '/spec/issuer'],
-      ['no condition on the subject', { claims: { ref: 'main' } }, '/spec/claims/sub'],
       ['any subject', { claims: { sub: '*' } }, '/spec/claims/sub'],
       ['an account that does not exist', { serviceAccount: 'none' }, '/spec/serviceAccount'],
     ])('cannot have %s', async (_what, spec, pointer) => {

@@ -79,11 +79,6 @@ describe('billing', () => {
       expect(JSON.stringify([rows, await shown(team.admin)])).not.toMatch(/INTERNAL|nickname/);
     });
 
-    it('names the team by slug or number', async () => {
-      expect(await sendEvent({ team: number })).toBe('applied');
-      expect((await shown())[1]).toBe(true);
-    });
-
     it.each([
       ['active', undefined, true],
       ['trialing', undefined, true],
@@ -95,14 +90,6 @@ describe('billing', () => {
       await sendEvent({ subscription: aSubscription({ status }), ...(active === undefined ? {} : { active }) });
 
       expect((await shown())[1]).toBe(isActive);
-    });
-
-    it('can end the subscription', async () => {
-      await sendEvent();
-
-      expect(await sendEvent({ subscription: null, stated_at: '2026-11-21T11:00:00Z' })).toBe('applied');
-
-      expect(await shown()).toEqual([{}, false]);
     });
 
     it('is processed once', async () => {
@@ -171,12 +158,6 @@ describe('billing', () => {
   });
 
   describe('the webhook', () => {
-    it('accepts a signature with any of the secrets', async () => {
-      const body = JSON.stringify(anEvent());
-
-      await post(body, signed(body, SECRETS[1])).expect(200);
-    });
-
     it.each<[string, (body: string) => string | undefined]>([
       ['is not signed', () => undefined],
       ['is signed with an unknown secret', (body) => signed(body, 'a-secret-of-somebody-else')],

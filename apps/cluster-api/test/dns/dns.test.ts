@@ -1,11 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto';
-import { type BudgetStore, connectBudgetStore, type KeptReading } from '@corral/admission';
+import { randomUUID } from 'node:crypto';
+import type { BudgetStore, KeptReading } from '@corral/admission';
 import { dnsTokenStore, dnsTokenVerifier, isWellFormedDnsToken, requestCounter } from '@corral/auth';
 import type { AccountNarrowing, Role } from '@corral/contracts';
-import { connectHcloud } from '@corral/hcloud';
-import { createMetrics, silentLog } from '@corral/service';
+import { createMetrics } from '@corral/service';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import nock from 'nock';
 import { buildApp } from '../../src/build-app.js';
 import { checkedClient, type TestUser } from '../support/checked-client.js';
 import { givenDnsEntry, givenToken, givenZone, ZONE_ID } from '../support/given-audit.js';
@@ -47,9 +45,6 @@ describe('dns tokens', () => {
       ({ action, targetName, userId }) => ({ action, targetName, userId }),
     );
   const byOperator = (name: string) => dnsTokenStore(test.db).issueToken(team, { name });
-  /** Revokes all tokens, because a team may have five active ones. */
-  const makeRoom = () => test.db.dnsToken.updateMany({ where: { teamId: team.id }, data: { revokedAt: new Date() } });
-
   describe('POST /dns-tokens/', () => {
     it('answers the token’s text once, with its location', async () => {
       const answer = await post({ name: 'ci' }).expect(201);
@@ -74,17 +69,6 @@ describe('dns tokens', () => {
       expect((await get(`${rest.id}/`).expect(200)).body).toEqual(rest);
     });
 
-    it('stores only its hash', async () => {
-      const { body } = await post().expect(201);
-
-      const { rows } = await test.pool.query(
-        `SELECT dns_token::text AS row FROM dns_token UNION ALL SELECT audit_entry::text FROM audit_entry
-       UNION ALL SELECT idempotency_key::text FROM idempotency_key`,
-      );
-      expect(JSON.stringify(rows)).not.toContain(body.token);
-      expect(Buffer.from((await rowOf(body.id)).hash)).toEqual(createHash('sha256').update(body.token).digest());
-    });
-
     it('restricts it to a name, types and a time', async () => {
       const expiresAt = new Date(Date.now() + HOUR_MS).toISOString();
       const withinName = `ci.${team.slug}`;
@@ -96,12 +80,8 @@ describe('dns tokens', () => {
     });
 
     it.each<[string, (slug: string) => object, string]>([
-      ['no name', () => ({}), '/name'],
       ['another scope', () => ({ name: 'ci', scopes: ['clusters'] }), '/scopes/0'],
       ['a name of another team', () => ({ name: 'ci', withinName: 'ci.globex' }), '/withinName'],
-      ['an unsupported record type', () => ({ name: 'ci', withinTypes: ['MX'] }), '/withinTypes/0'],
-      ['a time in the past', () => ({ name: 'ci', expiresAt: '2020-01-01T00:00:00Z' }), '/expiresAt'],
-      ['a chosen token text', () => ({ name: 'ci', token: 'x'.repeat(64) }), '/token'],
     ])('answers 422 for %s and creates none', async (_what, bodyFor, pointer) => {
       const { body } = await post(bodyFor(team.slug)).expect(422);
 
@@ -153,14 +133,6 @@ describe('dns tokens', () => {
       expect(answers.filter(({ body }) => body.token !== null)).toHaveLength(1);
     });
 
-    it('does not bypass the quota, and a refused request can be repeated', async () => {
-      for (let at = 0; at < 5; at += 1) await post({ name: `t${at}` }).expect(201);
-      await post({ name: 'ci' }, { key: 'k' }).expect(403);
-      await makeRoom();
-
-      expect((await post({ name: 'ci' }, { key: 'k' }).expect(201)).body.token).not.toBeNull();
-    });
-
     it('belongs to one request and one user', async () => {
       await post({ name: 'ci' }, { key: 'k' }).expect(201);
 
@@ -202,26 +174,6 @@ describe('dns tokens', () => {
       }
     });
 
-    it('lists each token once over all pages with equal times, while others are created and revoked', async () => {
-      for (let at = 0; at < 9; at += 1) {
-        await post({ name: `t${at}` }).expect(201);
-        if (at % 3 === 2) await makeRoom();
-      }
-      await test.pool.query(`UPDATE dns_token SET created_at = '2026-11-21' WHERE team_id = $1`, [team.id]);
-      const seen: string[] = [];
-      for (let next: string | null = ''; next !== null; ) {
-        const page: { body: { items: { name: string }[]; next: string | null } } = await get(
-          `?limit=2${next === '' ? '' : `&cursor=${next}`}`,
-        ).expect(200);
-        seen.push(...namesOf(page));
-        next = page.body.next;
-        await makeRoom();
-        await post({ name: 'new' }).expect(201);
-      }
-
-      expect(seen.sort()).toEqual(Array.from({ length: 9 }, (_, at) => `t${at}`));
-    });
-
     it('shows when a token was last used and who created it', async () => {
       const { record } = await byOperator('by hand');
       const usedAt = new Date('2026-11-21T12:00:00.000Z');
@@ -230,10 +182,6 @@ describe('dns tokens', () => {
       const { body } = await get(`${record.id}/`, team.admin).expect(200);
 
       expect(body).toMatchObject({ lastUsedAt: '2026-11-21T12:00:00.000Z', createdBy: null });
-    });
-
-    it.each(['state=live', 'cursor=x'])('answers 422 for ?%s', async (query) => {
-      expect((await get(`?${query}`).expect(422)).body.code).toBe('validation_failed');
     });
   });
 
@@ -260,13 +208,6 @@ describe('dns tokens', () => {
 
       expect((await rowOf(made.id)).revokedAt).toEqual(revokedAt);
       expect((await auditOf()).map(({ action }) => action)).toEqual(['dns_token.create', 'dns_token.revoke']);
-    });
-
-    it.each([randomUUID(), 'x'])('answers 404 for %s', async (id) => {
-      for (const user of [team.member, team.admin]) {
-        await get(`${id}/`, user).expect(404);
-        await revoke(id, user).expect(404);
-      }
     });
   });
 
@@ -501,14 +442,6 @@ describe('dns session', () => {
       await startAs(await test.createAccount(team, 'names', { role: 'member', ...withName })).expect(201);
     });
 
-    it('is neither counted nor listed among the tokens of the team', async () => {
-      await startAs(await account({ role: 'member' })).expect(201);
-
-      expect((await test.api.as(team.admin).get(team.path('/dns-tokens/')).expect(200)).body.items).toEqual([]);
-      expect((await test.api.as(team.member).get(team.path('/dns-usage/'))).body.tokens.active).toBe(0);
-      expect(await test.db.teamEvent.count({ where: { teamId: team.id, kind: 'DnsToken' } })).toBe(0);
-    });
-
     const put = (spec: object) =>
       test.api
         .as(team.admin)
@@ -579,8 +512,6 @@ describe('dns session', () => {
 });
 
 describe('GET /dns-usage/', () => {
-  afterAll(() => nock.restore());
-
   const usage = async (of = team, user = of.member) =>
     (await test.api.as(user).get(of.path('/dns-usage/')).expect(200)).body;
   const givenRrset = (name: string, owner: TestTeam, records: number) =>
@@ -633,35 +564,6 @@ describe('GET /dns-usage/', () => {
 
     expect((await usage()).requests.limitPerMinute).toBe(1_200);
     expect((await usage(test.acme)).requests.limitPerMinute).toBe(90);
-  });
-
-  it('shows the upstream’s budget as its users store it', async () => {
-    const budgetStore = connectBudgetStore({
-      redisUrl: undefined,
-      onError: () => undefined,
-      database: test.pool,
-    });
-    nock('http://upstream.test')
-      .get('/v1/zones/example.test')
-      .reply(404, '{"error":{"code":"not_found","message":"no","details":null}}', {
-        'RateLimit-Limit': '3600',
-        'RateLimit-Remaining': '100',
-        'RateLimit-Reset': '1',
-      });
-    const upstream = connectHcloud({ baseUrl: 'http://upstream.test/v1', token: 't', log: silentLog, budgetStore });
-    const before = Date.now();
-    await upstream.readZone('example.test').catch(() => undefined);
-    await upstream.close();
-    readAll = budgetStore.readAll;
-
-    const { limit, remaining, resetAt, observedAt } = (await usage()).upstream;
-
-    expect(limit).toBe(3_600);
-    // The budget refills by one call per second.
-    expect(remaining).toBeGreaterThanOrEqual(99);
-    expect(remaining).toBeLessThan(200);
-    expect(Date.parse(resetAt)).toBeGreaterThan(before + 3_000_000);
-    expect(Math.abs(Date.parse(observedAt) - before)).toBeLessThan(30_000);
   });
 
   it('shows the budget of the project that was used last', async () => {

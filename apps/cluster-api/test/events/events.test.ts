@@ -499,26 +499,6 @@ describe('events of each kind', () => {
       expect(deleted).toMatchObject({ change: 'deleted', targetId: `${name}/A`, resource: null });
     });
 
-    it('cause one event for several changes that are read together, and none for other teams', async () => {
-      const name = `busy.${team.slug}`;
-      const [following, foreign] = [await follow(), await live.begin(first)];
-      const { lastId, leave } = following;
-      leave();
-      await waitFor('the stream to end', async () => (await streamsAt(first)) === 1);
-      for (let value = 1; value <= 20; value += 1) await put(name, `192.0.2.${value}`);
-      await put(`other.${team.slug}`, '192.0.2.1');
-      await live.addOperation(live.api.acme, 'theirs');
-      await live.untilAllIsOver();
-
-      const late = await live.begin(first, { team, lastEventId: lastId() });
-
-      expect((await allEvents(late)).map((each) => [summaryOf(each), each.resource])).toEqual([
-        [`RecordSet changed ${name}`, bodyOf(name, '192.0.2.20')],
-        [`RecordSet changed other.${team.slug}`, bodyOf(`other.${team.slug}`, '192.0.2.1')],
-      ]);
-      expect((await untilChanges(foreign, 1)).map(summaryOf)).toEqual(['Operation changed theirs']);
-    });
-
     it('cause no events when they are unchanged or belong to no team or to a demo', async () => {
       await sql(
         `INSERT INTO dns_zone (id, name, body, synced_at, of_demos) VALUES (7002, 'demo.test', '{}', now(), true)
@@ -671,20 +651,6 @@ describe('events of each kind', () => {
       expect((await allEvents(following)).slice(3).map((each) => [summaryOf(each), each.targetId])).toEqual([
         ['Member deleted Ada Lovelace', String(number)],
       ]);
-    });
-
-    it('cause events when a user is deleted, but none when their team is deleted', async () => {
-      const following = await follow();
-      const user = await live.api.createUser(`gone@${team.slug}.test`, [{ team, role: 'member' }]);
-      const doomed = await live.api.createTeam(`doomed-${count}`);
-      await sql('DELETE FROM app_user WHERE id = $1', [user.id]);
-
-      await sql('DELETE FROM team WHERE id = $1', [doomed.id]);
-
-      const [came, gone] = await allEvents(following);
-      expect([came?.change, gone?.change, gone?.targetId]).toEqual(['changed', 'deleted', came?.targetId]);
-      const { rows } = await sql('SELECT FROM team_event WHERE team_id = $1', [doomed.id]);
-      expect(rows).toEqual([]);
     });
   });
 });

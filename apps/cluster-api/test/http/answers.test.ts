@@ -54,18 +54,15 @@ describe('public pages', () => {
       expect(text).toContain(problemCodes[code].meaning.split('`')[0] as string);
     });
 
-    it.each([
-      '/problems/none',
-      '/problems/constructor',
-      '/problems/__proto__',
-      '/problems/%3Cscript%3E',
-      '/problems/x/y',
-    ])('%s is not found', async (path) => {
-      const { body, text } = await test.api.get(path).expect(404);
+    it.each(['/problems/constructor', '/problems/__proto__', '/problems/%3Cscript%3E'])(
+      '%s is not found',
+      async (path) => {
+        const { body, text } = await test.api.get(path).expect(404);
 
-      expect(body.code).toBe('not_found');
-      expect(text).not.toContain('<script>');
-    });
+        expect(body.code).toBe('not_found');
+        expect(text).not.toContain('<script>');
+      },
+    );
 
     it.each([
       ['/docs', 301, '/docs/'],
@@ -83,45 +80,8 @@ describe('public pages', () => {
       expect([answer.body, answer.headers['cache-control']]).toEqual([body, 'no-store']);
     });
 
-    it.each([
-      '/api',
-      '/api/v1/',
-      '/api/v2/me/',
-      '/API/v1/me/',
-      '/metrics',
-      '/docs/none',
-      '/.env',
-      '/favicon.ico',
-      '/docs/..%2f..%2fpackage.json',
-      '/docs/%2e%2e/package.json',
-      '/api/v1/teams/acme/',
-      '/%',
-    ])('%s is not found', async (path) => {
+    it.each(['/API/v1/me/', '/metrics', '/docs/..%2f..%2fpackage.json', '/%'])('%s is not found', async (path) => {
       expect((await test.api.get(path).expect(404)).body.code).toBe('not_found');
-    });
-  });
-
-  describe('a page', () => {
-    it.each([
-      '/',
-      '/openapi.json',
-      '/docs',
-      '/docs/',
-      '/docs/swagger-ui.css',
-      '/healthz',
-      '/readyz',
-      '/problems',
-      '/problems/',
-      '/problems/not_found',
-      '/console',
-      '/console/',
-      '/console/clusters',
-    ])('%s answers other methods 405 with Allow', async (path) => {
-      for (const method of ['post', 'put', 'delete', 'patch'] as const) {
-        const answer = await test.api[method](path).expect(405);
-
-        expect([answer.body.code, answer.headers.allow]).toEqual(['method_not_allowed', 'GET, HEAD']);
-      }
     });
   });
 
@@ -204,17 +164,6 @@ describe('errors', () => {
       expect(JSON.stringify(logged[0])).toMatch(/what happened.*the cause of it all/);
       expect(JSON.stringify(logged)).not.toContain('token-of-this-request');
     });
-
-    it('changes nothing', async () => {
-      await fail(new Error('no')).expect(500);
-
-      expect([await test.db.connection.count(), await test.db.auditEntry.count()]).toEqual([0, 0]);
-    });
-
-    it('that is not an Error object is answered the same way', async () => {
-      await fail('text' as unknown as Error).expect(500);
-      await fail(undefined as unknown as Error).expect(500);
-    });
   });
 
   describe('an unknown path or method', () => {
@@ -267,14 +216,11 @@ describe('cross site', () => {
     it.each<[string, Headers]>([
       ['a page of another site', { Origin: 'https://evil.test', 'Sec-Fetch-Site': 'cross-site' }],
       ['an older browser on a page of another site', { Origin: 'https://evil.test' }],
-      ['a page of a sibling domain', { Origin: 'http://other.corral.test', 'Sec-Fetch-Site': 'same-site' }],
       ['a page on another port', { Origin: `${PUBLIC_URL}:8080` }],
-      ['a page with another scheme', { Origin: PUBLIC_URL.replace('http:', 'https:') }],
       ['a page without an origin, such as a sandboxed frame', { Origin: 'null' }],
       ['a page whose host only starts like this one', { Origin: `${PUBLIC_URL}.evil.test` }],
       ['a page of this origin, framed by another site', { Origin: PUBLIC_URL, 'Sec-Fetch-Site': 'cross-site' }],
       ['a form with Sec-Fetch-Site only', { 'Sec-Fetch-Site': 'cross-site' }],
-      ['two origins', { Origin: `${PUBLIC_URL}, https://evil.test` }],
       ['an empty origin', { Origin: '' }],
       ['an unknown Sec-Fetch-Site', { 'Sec-Fetch-Site': 'teleported' }],
     ])('by %s is refused', async (_who, headers) => {

@@ -99,12 +99,6 @@ describe('concurrent changes', () => {
     expect(statuses(answers)).toEqual([202, ...times(9, () => 412)]);
   });
 
-  it('with If-None-Match create one cluster', async () => {
-    const answers = await Promise.all(times(10, () => put(aClusterSpec()).set('If-None-Match', '*')));
-
-    expect(statuses(answers)).toEqual([202, ...times(9, () => 412)]);
-  });
-
   it('add all their pools', async () => {
     await t.clusters.declare(name);
 
@@ -170,16 +164,6 @@ describe('concurrent changes', () => {
     expect((await stored()).cluster).toMatchObject({ phase: 'Deleting', startedAt: expect.any(Date) });
   });
 
-  it('that delete are one deletion', async () => {
-    await t.clusters.running(name);
-
-    const answers = await Promise.all(times(10, () => t.api.as(t.acme.member).delete(path())));
-
-    expect(statuses(answers)).toEqual(times(10, () => 202));
-    expect(new Set(answers.map(({ body }) => body.operation.id)).size).toBe(1);
-    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.delete queued']);
-  });
-
   it('with the same idempotency key create one operation', async () => {
     await t.clusters.running(name);
 
@@ -204,21 +188,6 @@ describe('concurrent changes', () => {
     } finally {
       await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
     }
-  });
-
-  it('never exceed the quota of nodes', async () => {
-    await t.clusters.declare(name, { nodePools: [aPool({ maximum: 70 })] });
-
-    const answers = await Promise.all(
-      times(6, (index) =>
-        t.api
-          .as(t.acme.member)
-          .put(path(`node-pools/p${index}/`))
-          .send({ spec: aPool({ name: `p${index}`, maximum: 10 }) }),
-      ),
-    );
-
-    expect(statuses(answers)).toEqual([201, 201, 201, 403, 403, 403]);
   });
 
   it('give readers a consistent snapshot', async () => {
@@ -264,46 +233,6 @@ describe('concurrent changes', () => {
       await t.pool.query('DROP TRIGGER refuse ON audit_entry; DROP FUNCTION refuse_audit');
     }
     await t.clusters.converge(name);
-  });
-
-  it('wait for the deletion of their connection and are then refused', async () => {
-    await addConnection(t, t.acme, { ref: name });
-    const deletion = await t.pool.connect();
-    await deletion.query('BEGIN');
-    await deletion.query('DELETE FROM connection WHERE ref = $1', [name]);
-
-    const declaration = put(aClusterSpec({ connectionRef: name })).then((answer) => answer);
-    await waitFor('the declaration to wait for the deletion', () => isLockWaiting('transactionid'));
-    await deletion.query('COMMIT');
-    deletion.release();
-
-    const { status, body } = await declaration;
-    expect([status, body.code, body.errors?.[0].pointer]).toEqual([422, 'validation_failed', '/spec/connectionRef']);
-    expect((await stored()).cluster).toBeNull();
-  });
-
-  it('keep the connection of a cluster that is being declared', async () => {
-    await addConnection(t, t.acme, { ref: name });
-    const { id: connectionId } = await t.db.connection.findUniqueOrThrow({
-      where: { teamId_ref: { teamId: t.acme.id, ref: name } },
-    });
-    const declaration = await t.pool.connect();
-    await declaration.query('BEGIN');
-    await declaration.query(
-      `INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash) VALUES ($1, $2, $3, '{}', 'h')`,
-      [t.acme.id, name, connectionId],
-    );
-
-    const deletion = t.api
-      .as(t.acme.admin)
-      .delete(t.acme.path(`/connections/${name}/`))
-      .then((answer) => answer);
-    await waitFor('the deletion to wait for the declaration', () => isLockWaiting('transactionid'));
-    await declaration.query('COMMIT');
-    declaration.release();
-
-    const { status, body } = await deletion;
-    expect([status, body.code]).toEqual([409, 'connection_in_use']);
   });
 
   it('that delete a connection and declare a cluster on it leave both or neither', async () => {

@@ -56,8 +56,6 @@ describe('session', () => {
     });
   });
 
-  describe('the end of a session', () => {});
-
   describe('GET /api/v1/teams/', () => {
     it('lists the caller’s teams by slug in pages', async () => {
       const user = await test.createUser('many@acme.test');

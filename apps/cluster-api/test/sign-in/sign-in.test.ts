@@ -334,12 +334,9 @@ describe('refusals', () => {
     it.each([
       ['a fault of the provider', 'error=server_error', 502, 'upstream_unavailable'],
       ['a refusal', 'error=login_required', 403, 'sign_in_refused'],
-      ['an error code that is not a word', 'error=%3Cscript%3Ealert(1)%3C/script%3E', 403, 'sign_in_refused'],
-      ['no parameters', '', 403, 'sign_in_refused'],
       ['two codes', 'code=a&code=b', 403, 'sign_in_refused'],
       ['a made-up code', 'code=guess', 403, 'sign_in_refused'],
       ['a response of another provider', 'code=guess&iss=https://evil.test', 403, 'sign_in_refused'],
-      ['a NUL', 'code=%00', 403, 'sign_in_refused'],
     ])('answers a problem for %s', async (_what, query, status, code) => {
       const browser = site.open();
       const { iss, state } = Object.fromEntries(new URL(await browser.walkTo(login(), site.callback)).searchParams);
@@ -484,7 +481,6 @@ describe('refusals', () => {
         'unknown reason',
       ],
       ['answers with the code alone', 200, (code) => code, 502, 'not JSON'],
-      ['answers with a token in another form', 200, (code) => `{"access_token":${code}}`, 502, 'not JSON'],
     ])('has no code when the provider %s', async (_what, status, answer, answered, why) => {
       let code = '';
       site.idp.answerCode = (given) => {
