@@ -143,7 +143,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     case 'neighbours': {
       const { words, times } = parse(args, { times: TIMES.neighbours });
       refuseWords(words);
-      const env = { CORRAL_NEIGHBOURS_SECONDS: '15' };
+      const env = { CORRAL_NEIGHBOURS_SECONDS: '15', CORRAL_TEST_LONG: '1' };
       return { run: { args: ['tests', 'system/rude-neighbours'], env, isSeeded: false }, times };
     }
     case 'orders': {

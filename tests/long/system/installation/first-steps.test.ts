@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { describeNeeding, unlessInstalled } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { builtFile } from '../../support/system/program.js';
-import { type System, startSystem, ZONE } from '../../support/system/start-system.js';
+import { builtFile } from '../../../support/system/program.js';
+import { type System, startSystem, ZONE } from '../../../support/system/start-system.js';
 
 /* The commands of docs/operate.md from nothing to the first record. Only the addresses are replaced. */
 

@@ -1,17 +1,21 @@
 import { fileURLToPath } from 'node:url';
 import { startProcess } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { signIn } from '../support/clusters/client.js';
-import { aCluster, untilPhase } from '../support/clusters/journey.js';
-import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
+import { signIn } from '../../support/clusters/client.js';
+import { aCluster, untilPhase } from '../../support/clusters/journey.js';
+import {
+  type ClusterSystem,
+  type ClusterTeam,
+  startClusterSystem,
+} from '../../support/clusters/start-cluster-system.js';
 import {
   actPolitely,
   type PoliteCall,
   type PoliteKind,
   percentile,
   type Served,
-} from '../support/neighbours/polite-team.js';
-import { ZONE } from '../support/system/system-parts.js';
+} from '../../support/neighbours/polite-team.js';
+import { ZONE } from '../../support/system/system-parts.js';
 
 /**
  * How long a team is watched beside each neighbour. Without `CORRAL_NEIGHBOURS_SECONDS`, nobody measures its times: other tests
@@ -28,11 +32,11 @@ const WORST_MS = 500;
 /** Clusters, and record sets, of each team. */
 const EACH = 3;
 
-const ACT_RUDELY = fileURLToPath(new URL('../support/neighbours/act-rudely.ts', import.meta.url));
+const ACT_RUDELY = fileURLToPath(new URL('../../support/neighbours/act-rudely.ts', import.meta.url));
 const DEFAULTS = { LIMIT_PER_ADDRESS: undefined, CONNECTIONS_PER_ADDRESS: undefined } as const;
 
 const all = JSON.parse(await actRudely('names', {})) as string[];
-/** `npm test` tries one neighbour, of which both services get requests. */
+/** Beside other tests there is one neighbour, of which both services get requests. */
 const names = measured === undefined ? ['slow connections, 300 to each service'] : all;
 let system: ClusterSystem;
 let polite: Tenant;
