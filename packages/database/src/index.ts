@@ -21,7 +21,13 @@ export { type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { grantServiceRights, roleOf } from './roles/grant-rights.js';
 export { type DatabaseService, databaseServices } from './roles/service-rights.js';
 export { lockRows } from './row-locks.js';
-export { behindTransactionPooler, databaseCheck, missingMigration, startCheck } from './server-checks.js';
+export {
+  appliedMigrations,
+  behindTransactionPooler,
+  databaseCheck,
+  missingMigration,
+  startCheck,
+} from './server-checks.js';
 export { prepareSession } from './session-settings.js';
 export { isDatabaseAway, isLockTimeout, isUniqueViolation } from './statement-errors.js';
 export { lockChangesOfTeams, lockTeamChanges } from './team-locks.js';

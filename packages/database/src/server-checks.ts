@@ -56,23 +56,29 @@ export async function startCheck(check: () => Promise<void>): Promise<void> {
 /** SQLSTATE `undefined_table`, and `insufficient_privilege`: an older `migrate` gave no right to read the table. */
 const unreadable = new Set(['42P01', '42501']);
 
+/** The migrations that were applied, by name; none if the table is absent or unreadable. */
+export async function appliedMigrations(db: Queryable): Promise<{ name: string; checksum: string }[]> {
+  const { rows } = await db
+    .query<{ name: string; checksum: string }>(
+      `SELECT migration_name AS name, checksum FROM _prisma_migrations
+       WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY migration_name COLLATE "C"`,
+    )
+    .catch((error: { code?: string }) => {
+      if (unreadable.has(error.code ?? '')) return { rows: [] };
+      throw error;
+    });
+  return rows;
+}
+
 /**
  * @param known the migrations of this release; a database may have more, because migrations only expand
  * @returns the first of them that was not applied, or null
  */
 export async function missingMigration(
-  pool: Queryable,
+  db: Queryable,
   known: readonly string[] = migrationNames,
 ): Promise<string | null> {
-  const applied = await pool
-    .query<{ name: string }>(
-      'SELECT migration_name AS name FROM _prisma_migrations WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL',
-    )
-    .catch((error: unknown) => {
-      if (unreadable.has((error as { code?: string }).code ?? '')) return { rows: [] };
-      throw error;
-    });
-  const names = new Set(applied.rows.map(({ name }) => name));
+  const names = new Set((await appliedMigrations(db)).map(({ name }) => name));
   return known.find((name) => !names.has(name)) ?? null;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { Readable, type Writable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import type { Pool, Queryable } from '@corral/database';
+import { appliedMigrations, type Pool, type Queryable } from '@corral/database';
 import { ARCHIVE_VERSION, type LineKind, leftOutTables, type Manifest, type SequenceState } from './archive-format.js';
 import { orderTables, type Reference } from './order-tables.js';
 
@@ -37,10 +37,7 @@ export async function writeArchive(pool: Pool, target: Writable): Promise<Writte
 
 async function readManifest(tx: Queryable): Promise<Manifest> {
   const { rows: times } = await tx.query<{ now: Date }>('SELECT now()');
-  const { rows: migrations } = await tx.query<Manifest['migrations'][number]>(
-    `SELECT migration_name AS name, checksum FROM _prisma_migrations
-     WHERE finished_at IS NOT NULL AND rolled_back_at IS NULL ORDER BY migration_name`,
-  );
+  const migrations = await appliedMigrations(tx);
   const { rows: sequences } = await tx.query<SequenceState>(
     `SELECT sequencename AS name, data_type::text AS type, last_value AS last FROM pg_sequences
      WHERE schemaname = 'public' ORDER BY sequencename`,

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { appliedMigrations } from '../server-checks.js';
 import { connectWhenUp } from './connect-when-up.js';
 import { readMigrations } from './migration-files.js';
 import { withSchemaEngine } from './schema-engine.js';
@@ -30,17 +31,10 @@ async function refuseOlderSchema(
   session: Awaited<ReturnType<typeof connectWhenUp>>,
   [first]: readonly { readonly path: string }[],
 ): Promise<void> {
-  const { rows: tables } = await session.query<{ name: string | null }>(
-    `SELECT to_regclass('_prisma_migrations') AS name`,
-  );
-  if (first === undefined || tables[0]?.name === null) return;
-  const { rows } = await session.query<{ name: string }>(
-    `SELECT migration_name AS name FROM _prisma_migrations WHERE migration_name COLLATE "C" < $1 ORDER BY 1 LIMIT 1`,
-    [first.path],
-  );
-  if (rows[0] !== undefined) {
+  const [oldest] = await appliedMigrations(session);
+  if (first !== undefined && oldest !== undefined && oldest.name < first.path) {
     throw new Error(
-      `The database was made before the first release: it has the migration ${rows[0].name}. Use an empty one; in a checkout, \`npm run reset\` makes it.`,
+      `The database was made before the first release: it has the migration ${oldest.name}. Use an empty one; in a checkout, \`npm run reset\` makes it.`,
     );
   }
 }
