@@ -75,9 +75,9 @@ export async function deleteTeam(tx: Transaction, team: TeamRecord, keepRecords:
   const teamId = team.id;
   const now = await lockTeamChanges(tx, teamId);
   // Waits for a DNS write that is about to begin. Later ones are refused, because the team is suspended.
-  await tx.$queryRaw`SELECT id FROM team WHERE id = ${teamId}::uuid FOR NO KEY UPDATE`;
+  const { count } = await tx.team.updateMany({ where: { id: teamId, deletedAt: null }, data: { deletedAt: now } });
   const { suspendedAt, deletedAt } = await tx.team.findUniqueOrThrow({ where: { id: teamId } });
-  if (deletedAt !== null) throw new OperatorError(`Team ${team.slug} was deleted on ${deletedAt.toISOString()}.`);
+  if (count === 0) throw new OperatorError(`Team ${team.slug} was deleted on ${deletedAt?.toISOString()}.`);
   const had = await countPossessions(tx, team);
   const obstacles = obstaclesOf({ ...team, suspendedAt }, had, keepRecords);
   if (obstacles.length > 0) throw new OperatorError(obstacles.join(' '));
@@ -91,6 +91,5 @@ export async function deleteTeam(tx: Transaction, team: TeamRecord, keepRecords:
   await tx.invitation.updateMany({ where: { teamId, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
   const connections = await tx.connection.findMany({ where: { teamId }, orderBy: { id: 'asc' }, select: { id: true } });
   for (const { id } of connections) await removeConnection(tx, { teamId, id: asConnectionId(id), now });
-  await tx.team.update({ where: { id: teamId }, data: { deletedAt: now } });
   return { had, deletedAt: now };
 }

@@ -1,4 +1,4 @@
-import { behindTransactionPooler, databaseServices, missingMigration, roleOf } from '@corral/database';
+import { behindTransactionPooler, databaseServices, missingMigration, readClock, roleOf } from '@corral/database';
 import { type Check, failed, ok, unchecked, warning } from './check.js';
 
 /** Times of the services are those of Postgres. Those of people and certificates are not. */
@@ -17,10 +17,10 @@ export const postgres: Check = async ({ context, pool }) => {
   return ok(`Postgres ${server.version} takes writes, and sessions are direct.`);
 };
 
-export const clock: Check = async ({ pool }) => {
+export const clock: Check = async ({ context }) => {
   const before = Date.now();
-  const { rows } = await pool.query<{ now: Date }>('SELECT clock_timestamp() AS now');
-  const apartMs = Math.abs((rows[0]?.now.getTime() ?? 0) - (before + Date.now()) / 2);
+  const now = await readClock(context.prisma);
+  const apartMs = Math.abs(now.getTime() - (before + Date.now()) / 2);
   return apartMs <= CLOCK_MS_MAX
     ? ok('The clocks of Postgres and this machine agree.')
     : warning(`The clocks of Postgres and this machine are ${Math.round(apartMs / 1_000)} s apart. Check NTP on both.`);

@@ -1,24 +1,23 @@
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
+import type { Condition } from '@corral/contracts';
 import { type Check, failed, ok, type Result, unchecked, warning } from './check.js';
 
 /** Renewals happen a month before the end, so that a shorter rest means that one has failed. */
 const CERTIFICATE_DAYS_MIN = 14;
 const CONNECT_MS = 5_000;
 
-export const garden: Check = async ({ context, pool }) => {
-  if ((await context.prisma.cluster.count()) === 0) return unchecked('There are no clusters.');
-  const { rows } = await pool.query<{ count: number; message: string }>(
-    `SELECT count(*)::int AS count, min(condition->>'message') AS message
-     FROM cluster, jsonb_array_elements(conditions) AS condition
-     WHERE condition->>'type' = 'Reconciled' AND condition->>'reason' = 'GardenUnavailable'`,
+export const garden: Check = async ({ context: { prisma } }) => {
+  if ((await prisma.cluster.count()) === 0) return unchecked('There are no clusters.');
+  const unavailable = { type: 'Reconciled', reason: 'GardenUnavailable' } satisfies Partial<Condition>;
+  const where = { conditions: { array_contains: [unavailable] } };
+  const waiting = await prisma.cluster.count({ where });
+  if (waiting === 0) return ok('No cluster waits for the garden.');
+  const one = await prisma.cluster.findFirst({ where, select: { conditions: true } });
+  const condition = (one?.conditions as Condition[] | undefined)?.find(({ reason }) => reason === unavailable.reason);
+  return failed(
+    `${waiting} clusters wait for the garden: ${condition?.message ?? ''} Check its address and the rights of the account.`,
   );
-  const waiting = rows[0]?.count ?? 0;
-  return waiting === 0
-    ? ok('No cluster waits for the garden.')
-    : failed(
-        `${waiting} clusters wait for the garden: ${rows[0]?.message} Check its address and the rights of the account.`,
-      );
 };
 
 export const connections: Check = async ({ context }) => {

@@ -1,19 +1,20 @@
-import { databaseServices, findHold } from '@corral/database';
+import { databaseServices, findHold, readClock } from '@corral/database';
 import { connectQueue, isQueuePrepared } from '@corral/queue';
 import { silentLog } from '@corral/service';
 import { readBudgets } from '../commands/upstream.js';
 import { type Check, failed, ok, unchecked, warning } from './check.js';
 
 const HOUR_MS = 3_600_000;
+/** A process that missed three beats is dead. */
+const SILENT_MS_MAX = 15_000;
 /** Share of the calls per hour below which writes begin to wait. */
 const SCARCE = 0.1;
 
-export const services: Check = async ({ pool }) => {
-  const { rows } = await pool.query<{ service: string; count: number }>(
-    `SELECT service, count(*)::int AS count FROM service_process
-     WHERE seen_at > clock_timestamp() - interval '15 seconds' GROUP BY service`,
-  );
-  const alive = new Map(rows.map(({ service, count }) => [service, count]));
+export const services: Check = async ({ context: { prisma } }) => {
+  const since = new Date((await readClock(prisma)).getTime() - SILENT_MS_MAX);
+  const where = { seenAt: { gt: since } };
+  const counts = await prisma.serviceProcess.groupBy({ by: ['service'], where, _count: true });
+  const alive = new Map(counts.map(({ service, _count }) => [service, _count]));
   const text = databaseServices.map((service) => `${service} ${alive.get(service) ?? 0}`).join(', ');
   const missing = ['dns-gateway', 'reconciler'].filter((service) => !alive.has(service));
   return missing.length === 0
@@ -49,21 +50,18 @@ export const upstream: Check = async ({ context }) => {
   return Number(remaining) < Number(limit) * SCARCE ? warning(`${text} See \`upstream show\`.`) : ok(text);
 };
 
-export const sync: Check = async ({ context, pool }) => {
-  const zone = context.settings.zoneName;
+export const sync: Check = async ({ context: { prisma, settings } }) => {
+  const zone = settings.zoneName;
   if (zone === undefined) return unchecked('Set DNS_ZONE_NAME to check the zone.');
-  const { rows } = await pool.query<{ state: string; failure: string | null; ageMs: number | null }>(
-    `SELECT state::text, failure,
-            (SELECT extract(epoch FROM clock_timestamp() - max(finished_at))::float8 * 1000
-             FROM dns_sync_run WHERE zone_name = $1 AND state = 'succeeded') AS "ageMs"
-     FROM dns_sync_run WHERE zone_name = $1 AND state <> 'running' ORDER BY started_at DESC LIMIT 1`,
-    [zone],
-  );
-  const [last] = rows;
-  if (last === undefined) return failed(`The zone ${zone} was never read. Start a reconciler, then run \`zone sync\`.`);
+  const last = await prisma.dnsSyncRun.findFirst({
+    where: { zoneName: zone, state: { not: 'running' } },
+    orderBy: { startedAt: 'desc' },
+  });
+  if (last === null) return failed(`The zone ${zone} was never read. Start a reconciler, then run \`zone sync\`.`);
   if (last.state === 'failed') return failed(`The last sync of ${zone} failed: ${last.failure ?? 'unknown'}`);
-  const minutes = Math.round((last.ageMs ?? 0) / 60_000);
-  return (last.ageMs ?? 0) > HOUR_MS
+  const ageMs = (await readClock(prisma)).getTime() - (last.finishedAt ?? last.startedAt).getTime();
+  const minutes = Math.round(ageMs / 60_000);
+  return ageMs > HOUR_MS
     ? warning(
         `The last sync of ${zone} was ${minutes} minutes ago. Unless DNS_SYNC_INTERVAL_MS is longer, run \`zone sync\`.`,
       )

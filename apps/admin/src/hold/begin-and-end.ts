@@ -1,5 +1,6 @@
 import { operationValues } from '@corral/cluster-data';
-import { type Hold, type HoldFinding, readClock, rebuiltSinceBackup, type Transaction } from '@corral/database';
+import { openOperationStates } from '@corral/contracts';
+import { type Hold, type HoldFinding, noJson, readClock, rebuiltSinceBackup, type Transaction } from '@corral/database';
 
 /** Begins a hold without a restore, for example before a risky change of the garden. */
 export async function beginHold(tx: Transaction): Promise<void> {
@@ -62,59 +63,65 @@ const clustersToKeep: readonly HoldFinding[] = ['shoot_ahead', 'to_be_created', 
  * declares again, servers that were rebuilt since fail, and those that were not read are only read. So nothing is created, rolled back or rebuilt silently.
  */
 export async function endHold(tx: Transaction, hold: Hold): Promise<Ended> {
-  const isRestored = hold.reason === 'restored';
-  const keptClusters = isRestored ? await keepClusters(tx, hold) : 0;
-  const failedServers = isRestored ? await failServers(tx, hold) : 0;
-  const unreadServers = isRestored ? await markUnreadServers(tx, hold) : 0;
   const now = await readClock(tx);
+  const ended =
+    hold.reason === 'restored'
+      ? await keepRestored(tx, hold, now)
+      : { keptClusters: 0, failedServers: 0, unreadServers: 0 };
   await tx.installationHold.update({ where: { id: hold.id }, data: { endedAt: now } });
   await makeAllDue(tx, now);
-  return { keptClusters, failedServers, unreadServers };
+  return ended;
 }
 
-/** SQL: what was found about a thing during the hold `$1`. */
-const foundOf = (kind: 'Cluster' | 'AdoptedServer', idColumn: string): string => `coalesce(
-  (SELECT finding FROM hold_finding
-   WHERE hold_id = $1::uuid AND target_kind = '${kind}' AND target_id = ${idColumn}::text), 'unread')`;
-
-const keepClusters = (tx: Transaction, { id }: Hold): Promise<number> =>
-  tx.$executeRawUnsafe(
-    `UPDATE cluster SET kept_generation = generation
-     WHERE started_at IS NOT NULL AND ${foundOf('Cluster', 'cluster.id')} = ANY ($2)`,
-    id,
-    clustersToKeep,
-  );
-
-const findingOfServer = foundOf('AdoptedServer', 'adopted_server.id');
-
 /** A server of another kind than `cloud` is never rebuilt by Corral. */
-const markUnreadServers = (tx: Transaction, { id }: Hold): Promise<number> =>
-  tx.$executeRawUnsafe(
-    `UPDATE adopted_server SET unread_hold_id = $1::uuid WHERE server_kind = 'cloud' AND ${findingOfServer} = 'unread'`,
-    id,
-  );
+async function keepRestored(tx: Transaction, { id: holdId }: Hold, now: Date): Promise<Ended> {
+  const read = await tx.holdFinding.findMany({
+    where: { holdId, targetKind: 'AdoptedServer', finding: { not: 'unread' satisfies HoldFinding } },
+  });
+  const rebuilt = read.filter(({ finding }) => finding === ('rebuilt_since' satisfies HoldFinding));
+  const unread = await tx.adoptedServer.updateMany({
+    where: { serverKind: 'cloud', id: { notIn: read.map(({ targetId }) => targetId) } },
+    data: { unreadHoldId: holdId },
+  });
+  return {
+    keptClusters: await keepClusters(tx, holdId),
+    failedServers: await failServers(
+      tx,
+      rebuilt.map(({ targetId }) => targetId),
+      now,
+    ),
+    unreadServers: unread.count,
+  };
+}
+
+const keepClusters = (tx: Transaction, holdId: string): Promise<number> => tx.$executeRaw`
+  UPDATE cluster SET kept_generation = generation
+  WHERE started_at IS NOT NULL AND coalesce(
+    (SELECT finding FROM hold_finding
+     WHERE hold_id = ${holdId}::uuid AND target_kind = 'Cluster' AND target_id = cluster.id::text), 'unread') = ANY (${clustersToKeep})`;
 
 /** Ends the servers that were rebuilt after the backup as failed. */
-async function failServers(tx: Transaction, { id }: Hold): Promise<number> {
-  const [state, , error] = operationValues({ to: 'failed', code: 'server_changed', message: rebuiltSinceBackup });
-  const failed = await tx.$queryRawUnsafe<unknown[]>(
-    `WITH failed AS (
-       UPDATE adopted_server
-       SET phase = 'Failed', message = $2, node_name = NULL, node_ready = false, member_of_id = NULL,
-           updated_at = clock_timestamp()
-       WHERE server_kind = 'cloud' AND deregister_requested_at IS NULL AND ${findingOfServer} = 'rebuilt_since'
-       RETURNING operation_id
-     ), ended AS (
-       UPDATE operation SET state = $3::operation_state, error = $4::jsonb, waiting = NULL,
-                            updated_at = clock_timestamp(), finished_at = clock_timestamp()
-       WHERE id IN (SELECT operation_id FROM failed) AND state IN ('queued', 'running')
-     )
-     SELECT operation_id FROM failed`,
-    id,
-    rebuiltSinceBackup,
-    state,
-    error,
-  );
+async function failServers(tx: Transaction, rebuilt: readonly string[], now: Date): Promise<number> {
+  const failed = await tx.adoptedServer.updateManyAndReturn({
+    where: { id: { in: [...rebuilt] }, serverKind: 'cloud', deregisterRequestedAt: null },
+    data: {
+      phase: 'Failed',
+      message: rebuiltSinceBackup,
+      nodeName: null,
+      nodeReady: false,
+      memberOfId: null,
+      updatedAt: now,
+    },
+    select: { operationId: true },
+  });
+  const [, , error] = operationValues({ to: 'failed', code: 'server_changed', message: rebuiltSinceBackup });
+  await tx.operation.updateMany({
+    where: {
+      id: { in: failed.flatMap(({ operationId }) => operationId ?? []) },
+      state: { in: [...openOperationStates] },
+    },
+    data: { state: 'failed', error: JSON.parse(error), waiting: noJson, updatedAt: now, finishedAt: now },
+  });
   return failed.length;
 }
 

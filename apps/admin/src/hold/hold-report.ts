@@ -98,12 +98,18 @@ async function readSyncs(db: Transaction, { begunAt }: Hold): Promise<ReportedSy
 
 async function readWrites(db: Transaction, { begunAt }: Hold): Promise<HoldReport['writes']> {
   // One pass over the log.
-  const [writes] = await db.$queryRaw<HoldReport['writes'][]>`
-    SELECT (count(*) FILTER (WHERE state = 'pending'))::int AS pending,
-           (count(*) FILTER (WHERE state = 'settled' AND found_applied))::int AS applied,
-           (count(*) FILTER (WHERE state = 'settled' AND NOT found_applied))::int AS "notApplied"
-    FROM dns_audit_entry WHERE state = 'pending' OR (state = 'settled' AND completed_at >= ${begunAt}::timestamptz)`;
-  return writes as HoldReport['writes'];
+  const found = await db.dnsAuditEntry.groupBy({
+    by: ['state', 'foundApplied'],
+    where: { OR: [{ state: 'pending' }, { state: 'settled', completedAt: { gte: begunAt } }] },
+    _count: true,
+  });
+  const countOf = (state: string, foundApplied: boolean | null): number =>
+    found.find((each) => each.state === state && each.foundApplied === foundApplied)?._count ?? 0;
+  return {
+    pending: countOf('pending', null),
+    applied: countOf('settled', true),
+    notApplied: countOf('settled', false),
+  };
 }
 
 const unread = { finding: 'unread', message: 'No pass has read it yet.' } as const;
