@@ -362,9 +362,8 @@ describe('prices', () => {
       expect(rows).toEqual([{ due: true }]);
     });
 
-    it('are due when it becomes ready again', async () => {
-      const id = await aConnection();
-      await refreshWith(listWith('0.021'));
+    it('are due once it is verified, and when it becomes ready again', async () => {
+      const id = await at.addConnection(acme, 'new');
       const due = {
         teamId: acme.id,
         connectionId: id,
@@ -376,6 +375,8 @@ describe('prices', () => {
       const record = async (verdict: 'valid' | 'rejected') =>
         verificationStore(at).record(due, verificationOf(verdict, 0, 0));
 
+      await record('valid');
+      expect(await refreshWith(listWith('0.021'))).toBe(1);
       await record('valid');
       expect((await rowOf(id)).again_ms).toBeGreaterThan(HOUR_MS);
       await record('rejected');
