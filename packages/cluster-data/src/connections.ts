@@ -1,5 +1,7 @@
 import {
+  asClusterId,
   asConnectionId,
+  asServerId,
   type ClusterId,
   type ConnectionId,
   type ConnectionPhase,
@@ -7,7 +9,7 @@ import {
   type ServerId,
   type TeamId,
 } from '@corral/contracts';
-import type { Queryable, Transaction } from '@corral/database';
+import { type Queryable, readClock, type Transaction } from '@corral/database';
 import type { Columns } from './columns.js';
 import { cancelOperations } from './operations.js';
 
@@ -139,13 +141,18 @@ export async function makeUsersDue(
   teamId: TeamId,
   connectionId: ConnectionId,
 ): Promise<{ clusters: ClusterId[]; servers: ServerId[] }> {
-  const clusters = await db.$queryRaw<{ id: ClusterId }[]>`
-    UPDATE cluster SET due_at = least(due_at, clock_timestamp())
-    WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND started_at IS NOT NULL RETURNING id`;
-  const servers = await db.$queryRaw<{ id: ServerId }[]>`
-    UPDATE adopted_server SET due_at = least(due_at, clock_timestamp())
-    WHERE team_id = ${teamId}::uuid AND connection_id = ${connectionId}::uuid AND due_at IS NOT NULL RETURNING id`;
-  return { clusters: clusters.map(({ id }) => id), servers: servers.map(({ id }) => id) };
+  const now = await readClock(db);
+  const clusters = { teamId, connectionId, startedAt: { not: null } };
+  const servers = { teamId, connectionId, dueAt: { not: null } };
+  const due = { dueAt: now };
+  await db.cluster.updateMany({ where: { ...clusters, OR: [{ dueAt: null }, { dueAt: { gt: now } }] }, data: due });
+  await db.adoptedServer.updateMany({ where: { ...servers, dueAt: { gt: now } }, data: due });
+  return {
+    clusters: (await db.cluster.findMany({ where: clusters, select: { id: true } })).map(({ id }) => asClusterId(id)),
+    servers: (await db.adoptedServer.findMany({ where: servers, select: { id: true } })).map(({ id }) =>
+      asServerId(id),
+    ),
+  };
 }
 
 /** Delay in ms before credentials are removed. A pass that lost its lease may still be writing them until then. */
