@@ -185,17 +185,6 @@ describe('the verification of connections', () => {
     expect(await connection(id)).toMatchObject(row);
   });
 
-  it('reports a read-only token, and keeps the message without an answer', async () => {
-    const id = await aDueConnection();
-    await verifyWith('read-only');
-    expect(await connection(id)).toMatchObject({ message: connectionMessages.ReadOnly });
-
-    await due(id);
-    await verifyWith('unknown');
-
-    expect(await connection(id)).toMatchObject({ phase: 'Rejected', message: connectionMessages.ReadOnly });
-  });
-
   it('wakes the clusters of a rejected connection when the reason changes', async () => {
     const id = await aDueConnection();
     await verifyWith('rejected');
@@ -416,16 +405,6 @@ describe('prices', () => {
       const row = await rowOf(id);
       expect(row).toMatchObject({ failures: 0, prices: { serverTypes: { cpx31: { hel1: { hourly: '0.5' } } } } });
       expect(row.again_ms).toBeLessThan(1);
-    });
-
-    it('are deleted with it', async () => {
-      const id = await aConnection();
-      await refreshWith(async () => {
-        await at.pool.query('DELETE FROM connection WHERE id = $1', [id]);
-        return listWith('0.021');
-      });
-
-      expect(await rowOf(id)).toBeUndefined();
     });
   });
 

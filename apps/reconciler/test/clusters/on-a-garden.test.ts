@@ -1,9 +1,8 @@
 import type { ConnectionId } from '@corral/contracts';
-import type { GardenFeature } from '@corral/garden';
 import type { FaultRule } from '@corral/local-cloud';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Declared, TestCluster } from '../support/cluster-rows.js';
+import type { TestCluster } from '../support/cluster-rows.js';
 import { declaredClusters, isWatching, metric, wakeAll } from '../support/declared-clusters.js';
 import {
   type Clusters,
@@ -12,7 +11,7 @@ import {
   type StartOptions,
   startClusters,
 } from '../support/start-clusters.js';
-import { untilEnded, untilRow } from '../support/until.js';
+import { untilRow } from '../support/until.js';
 
 const HOUR_MS = 3_600_000;
 const READER = 'r'.repeat(64);
@@ -82,8 +81,6 @@ describe('on a garden', () => {
   describe('a garden with failures', () => {
     it.each([
       ['throttles', { status: 429, retryAfter: 1 }],
-      ['denies access', { status: 401 }],
-      ['answers 503', { status: 503 }],
       ['drops connections', { reset: 'before' as const }],
     ])('that %s only delays operations', async (_what, effect) => {
       const clusters = await declare(3);
@@ -112,15 +109,14 @@ describe('on a garden', () => {
         conditions.some((each) => each.type === 'ConnectionReady' && each.status === status && each.reason === reason),
       );
 
-    it.each([
-      ['rejects', 'no-token-of-any-project', 'ProviderTokenRejected', { reachable: false, readOnly: null }],
-      ['accepts for reading only', READER, 'ProviderTokenReadOnly', { reachable: true, readOnly: true }],
-    ])('that the provider %s is not written, and the next one is taken up', async (_how, token, reason, project) => {
+    it('that the provider rejects is not written, and the next one is taken up', async () => {
+      const token = 'no-token-of-any-project';
+      const project = { reachable: false, readOnly: null };
       const cluster = await aReadyCluster(reconciler);
       const { connectionId } = cluster;
 
       await replaceToken(connectionId, token);
-      const row = await untilConnected(cluster, 'False', reason);
+      const row = await untilConnected(cluster, 'False', 'ProviderTokenRejected');
 
       expect(JSON.stringify(row.conditions)).not.toContain(token);
       expect(await connection(connectionId)).toMatchObject({ phase: 'Rejected', garden_token_version: 1, project });
@@ -139,20 +135,6 @@ describe('on a garden', () => {
       });
       await untilRow(at, cluster.id, ({ phase, due_at }) => phase === 'Ready' && due_at === null);
       expect(shootsEver((await at.row(cluster.id)).shoot_name)).toBe(1);
-    });
-
-    it('brings prices soon after it was accepted, and its check leaves nothing in the project', async () => {
-      const { connectionId } = await at.addConnectionOfTeam();
-      await replaceToken(connectionId, OTHER_TOKEN);
-
-      await waitFor('the prices', async () => {
-        const { rows } = await at.pool.query('SELECT * FROM price_list WHERE connection_id = $1', [connectionId]);
-        return rows[0]?.currency === 'EUR' && rows[0].prices.serverTypes.cpx31.fsn1.hourly === '0.0210000000';
-      });
-
-      const headers = { Authorization: `Bearer ${OTHER_TOKEN}` };
-      const answer = await fetch(`${at.cloud.apiUrl}/placement_groups`, { headers });
-      expect(((await answer.json()) as { placement_groups: unknown[] }).placement_groups).toEqual([]);
     });
   });
 });
@@ -232,90 +214,6 @@ describe('a reconciler', () => {
     expect(await at.operation(poison.operationId)).toMatchObject({ state: expect.stringMatching(/queued|running/) });
     at.cloud.admin.clearFaults();
     await expectSuccess([poison]);
-  });
-});
-
-describe('clusters that use features of the garden', () => {
-  afterEach(async () => {
-    at.cloud.admin.garden.changeSettings({ extensionFields: [] });
-    await stopAll();
-  });
-
-  const network = { nodeCIDR: '10.250.0.0/16', podCIDR: '10.244.0.0/16', serviceCIDR: '10.96.0.0/16' };
-  const extensionFields = ['existingNetwork', 'imageOptions', 'publicIP'] as const;
-  const features: GardenFeature[] = ['existing-network', 'private-nodes', 'image-options'];
-  type Provider = {
-    infrastructureConfig: { networks: Record<string, unknown> };
-    workers: [{ providerConfig?: unknown; machine: { image: { providerConfig?: unknown } } }];
-  };
-  interface Case {
-    readonly declared: Declared;
-    readonly pointer: string;
-    /** The value that was written to the garden. */
-    readonly written: (provider: Provider) => unknown;
-    readonly expected: unknown;
-  }
-  const cases: Case[] = [
-    {
-      declared: { spec: { network: { ...network, existingNetwork: 'backbone' } } },
-      pointer: 'network.existingNetwork',
-      written: ({ infrastructureConfig }) => infrastructureConfig.networks.existingNetwork,
-      expected: 'backbone',
-    },
-    {
-      declared: { pools: [{ name: 'general', publicIP: false }] },
-      pointer: 'nodePools[0].publicIP',
-      written: ({ workers }) => workers[0].providerConfig,
-      expected: expect.objectContaining({ kind: 'WorkerConfig', publicIP: false }),
-    },
-    {
-      declared: { pools: [{ name: 'general', image: { name: 'ubuntu', hugePages: 2 } }] },
-      pointer: 'nodePools[0].image.hugePages',
-      written: ({ workers }) => workers[0].machine.image.providerConfig,
-      expected: { hugePages: 2 },
-    },
-  ];
-
-  /** One cluster of each case, with how its operation ended and what the garden has. */
-  async function createAll(configured: readonly GardenFeature[]) {
-    const reconciler = await start({ settings: { features: new Set(configured) } });
-    const clusters = await Promise.all(cases.map(({ declared }) => declareOne(declared)));
-    await wakeAll(reconciler, clusters);
-    return Promise.all(
-      clusters.map(async (cluster, index) => {
-        const operation = await untilEnded(at, cluster.operationId);
-        const [namespace, name] = await at.placeOf(cluster);
-        const shoot = await at.garden.readShoot({ namespace, name });
-        return { ...(cases[index] as Case), operation, shoot, row: await at.row(cluster.id) };
-      }),
-    );
-  }
-
-  it('are created with them when the garden and its extension support them', async () => {
-    at.cloud.admin.garden.changeSettings({ extensionFields });
-
-    for (const { operation, shoot, row, written, expected } of await createAll(features)) {
-      expect(operation).toMatchObject({ state: 'succeeded' });
-      expect(written(shoot?.spec.provider as Provider)).toEqual(expected);
-      const drifted = expect.objectContaining({ type: 'Drifted', status: 'True' });
-      expect(row).toMatchObject({ conditions: expect.not.arrayContaining([drifted]) });
-    }
-  });
-
-  it('fail with the name of the field, and are not created, when the feature is not configured', async () => {
-    at.cloud.admin.garden.changeSettings({ extensionFields });
-
-    for (const { operation, shoot, pointer } of await createAll([])) {
-      expect([operation.state, operation.error.message]).toEqual(['failed', expect.stringContaining(pointer)]);
-      expect(shoot).toBeNull();
-    }
-  });
-
-  it('fail with an error of the garden when the extension does not support them', async () => {
-    for (const { operation, shoot } of await createAll(features)) {
-      expect(operation).toMatchObject({ state: 'failed', error: { code: 'refused_by_garden' } });
-      expect(shoot).toBeNull();
-    }
   });
 });
 

@@ -277,17 +277,6 @@ describe('cluster pass', () => {
       expect(await at.operation(earlier.operationId)).toMatchObject({ state: 'failed' });
     });
 
-    it('ends as succeeded when its creation is carried out with the next token', async () => {
-      const world = await aWorld(at);
-      world.garden.model.acceptedTokens.clear();
-      await until(world, world.cluster.operationId, 'failed');
-
-      await replaceToken(world);
-      await until(world, world.cluster.operationId, 'succeeded');
-
-      await expectConverged(world, world.cluster.operationId);
-    });
-
     it('ends as succeeded when its deletion is carried out with the next token', async () => {
       const world = await aWorld(at);
       await untilSettled(world, world.cluster.operationId);

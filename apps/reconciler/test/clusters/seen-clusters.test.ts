@@ -261,15 +261,6 @@ describe('what passes and counts see', () => {
       expect(new X509Certificate(Buffer.from(data, 'base64')).ca).toBe(true);
     });
 
-    it('is null when the garden has none, without delaying anything else', async () => {
-      at.cloud.admin.garden.changeSettings({ authorityIn: 'nowhere' });
-
-      const cluster = await aReadyCluster();
-
-      expect((await observedOf(cluster))?.apiServer).toMatchObject({ certificateAuthorityData: null });
-      expect(await untilQuiet(cluster)).toMatchObject({ phase: 'Ready', failures: 0 });
-    });
-
     it('is null without the right to read it, without delaying anything else', async () => {
       const rules = at.cloud.admin.garden.rights('reconciler');
       const without = rules.filter(({ resources }) => !resources.includes('configmaps'));
@@ -340,25 +331,6 @@ describe('what passes and counts see', () => {
       await untilCounted(cluster, all);
     });
 
-    it('are counted again after the interval while the garden does not report all as ready', async () => {
-      await reconciler.stop();
-      reconciler = await start(1_000);
-      const cluster = await aReadyCluster();
-      await untilCounted(cluster, all);
-      await untilQuiet(cluster);
-      await at.pool.query(
-        `UPDATE cluster SET node_counts = '{}', conditions = '[{"type": "NodesReady", "status": "Unknown"}]', nodes_due_at = now()
-       WHERE id = $1`,
-        [cluster.id],
-      );
-      await untilCounted(cluster, all);
-      await at.pool.query(`UPDATE cluster SET node_counts = '{}' WHERE id = $1`, [cluster.id]);
-
-      await untilCounted(cluster, all);
-      await reconciler.stop();
-      reconciler = await start();
-    });
-
     it('are unknown while the cluster’s own API server does not answer, without delaying anything else', async () => {
       const cluster = await aReadyCluster();
       await untilCounted(cluster, all);
@@ -393,18 +365,6 @@ describe('what passes and counts see', () => {
       const routes = Object.keys(at.cloud.admin.calls().byRoute);
       expect(routes.filter((route) => route.includes('adminkubeconfig') || route.startsWith('shoot'))).toEqual([]);
     });
-
-    it('are unknown during hibernation, and not requested', async () => {
-      const cluster = await aReadyCluster();
-      await untilCounted(cluster, all);
-
-      const { operationId } = await at.change(cluster, { spec: { hibernated: true } });
-      await reconciler.wake(cluster.id);
-      expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
-
-      await untilCounted(cluster, null);
-      await waitFor('no further count to be planned', async () => (await at.row(cluster.id)).nodes_due_at === null);
-    });
   });
 
   describe('a count', () => {
@@ -438,18 +398,6 @@ describe('what passes and counts see', () => {
       const hourLater = `UPDATE cluster SET nodes_due_at = nodes_due_at - interval '1 hour' WHERE id = $1`;
       await at.pool.query(hourLater, [cluster.id]);
       expect(await claim(cluster)).toMatchObject({ pools: [{ name: 'general' }, { name: 'batch' }] });
-    });
-
-    it('changes the entity tag only when its numbers differ', async () => {
-      const cluster = await aDueCluster();
-      const { revision } = await at.row(cluster.id);
-
-      for (let n = 0; n < 2; n += 1) {
-        await store().record(await claim(cluster), { counts, againMs: 0 });
-        expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 1, node_counts: counts });
-      }
-      await store().record(await claim(cluster), { counts: null, againMs: 0 });
-      expect(await at.row(cluster.id)).toMatchObject({ revision: revision + 2, node_counts: null });
     });
 
     const ready = (pool: string, isReady = true) =>
@@ -531,13 +479,6 @@ describe('what passes and counts see', () => {
       await at.pool.query(`UPDATE cluster SET ${change} WHERE id = $1`, [cluster.id]);
 
       expect(await claim(cluster)).toMatchObject({ shoot: null });
-    });
-
-    it('asks the Shoot in the namespace of the team', async () => {
-      const cluster = await aDueCluster();
-      const { shoot_name: name } = await at.row(cluster.id);
-
-      expect(await claim(cluster)).toMatchObject({ shoot: { namespace: `garden-${cluster.team.slug}`, name } });
     });
   });
 });

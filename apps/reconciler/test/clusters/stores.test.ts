@@ -162,18 +162,6 @@ describe('rows', () => {
       });
     });
 
-    it('leaves the entity tag alone when nothing visible has changed', async () => {
-      const cluster = await declare();
-      await records.recordPass(await take(cluster), aRecord(cluster, { says: { nextPassMs: 0 } }));
-      const before = await at.row(cluster.id);
-
-      await records.recordPass(await take(cluster), aRecord(cluster, { observedHash: 'h2', failures: 3 }));
-
-      const after = await at.row(cluster.id);
-      expect(after).toMatchObject({ revision: before.revision, updated_at: before.updated_at });
-      expect(after).toMatchObject({ observed_hash: 'h2', failures: 3 });
-    });
-
     it('keeps a change that arrives during the pass due, and does not judge it', async () => {
       const cluster = await declare();
       const lease = await take(cluster);
@@ -212,35 +200,6 @@ describe('rows', () => {
         },
         finished_at: expect.any(Date),
       });
-    });
-
-    it('contains why an operation makes no progress, until it does', async () => {
-      const cluster = await declare();
-      const waiting = { reason: 'GardenUnavailable', message: 'Away.', since: '2026-11-22T00:00:00.000Z' };
-      const says = { operation: { to: 'stay' }, waiting, nextPassMs: 0 } as const;
-
-      await records.recordPass(await take(cluster), aRecord(cluster, { says, failures: 1 }));
-      expect(await at.operation(cluster.operationId)).toMatchObject({
-        state: 'queued',
-        progress: 0,
-        error: {},
-        waiting,
-      });
-      expect(await at.row(cluster.id)).toMatchObject({ waiting, failures: 1 });
-      await records.recordPass(await take(cluster), aRecord(cluster));
-
-      expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'running', progress: 10, waiting: null });
-      expect(await at.row(cluster.id)).toMatchObject({ waiting: null, failures: 0 });
-    });
-
-    it('keeps the UID that was recorded first', async () => {
-      const cluster = await declare();
-      const lease = await take(cluster);
-
-      await records.recordLearned(lease, { ...aLearned, shootUid: 'first' });
-      await records.recordLearned(lease, { ...aLearned, shootUid: 'second' });
-
-      expect(await at.row(cluster.id)).toMatchObject({ shoot_uid: 'first', applied_generation: 1 });
     });
 
     it.each([

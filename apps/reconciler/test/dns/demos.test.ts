@@ -342,22 +342,6 @@ describe('their zone', () => {
       expect(await mirroredNames(at)).toEqual(['nobody', 'www.globex']);
     });
   });
-
-  describe('a recheck of a demo’s set', () => {
-    it('updates the mirror to the upstream state', async () => {
-      await addDemos(at, acme, ['shop'], 60);
-      put('shop');
-      await syncDemos();
-      await at.pool.query(
-        `UPDATE dns_audit_entry SET recheck_at = now() - interval '1 second' WHERE operation = 'drift' AND name = 'shop'`,
-      );
-      at.cloud.admin.deleteRrset(DEMO_ZONE, 'shop', 'A');
-
-      await at.workers.settleWrites(running());
-
-      expect(await mirroredNames(at)).toEqual([]);
-    });
-  });
 });
 
 describe('their expiry', () => {
@@ -464,12 +448,6 @@ describe('their expiry', () => {
       await at.workers.clearDemos(running());
       await at.workers.settleWrites(running());
       expect((await expire()).released).toBe(2);
-    });
-
-    it('is not affected while its demo is live', async () => {
-      await addDemos(at, acme, ['live'], 60);
-
-      expect(await expire()).toEqual({ ended: 0, released: 0 });
     });
   });
 });

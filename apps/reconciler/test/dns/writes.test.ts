@@ -568,16 +568,6 @@ describe('looking up actions', () => {
       },
     );
 
-    it('trigger a settle pass when they failed', async () => {
-      fail();
-      await write('www.acme', 'add_records', { records: records('192.0.2.1') });
-      await pass(ACTION_MS);
-
-      await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);
-
-      expect(at.nudges.map(({ name }) => name)).toEqual(['settle-writes']);
-    });
-
     it('count as failed after a minute when they never end or are unknown upstream', async () => {
       await write('one.acme', 'add_records', { records: records('192.0.2.1') });
       await write('two.acme', 'add_records', { records: records('192.0.2.1') });

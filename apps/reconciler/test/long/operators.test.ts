@@ -1,15 +1,8 @@
-import { connectGarden } from '@corral/garden';
 import { type Log, type LogFields, silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Changed, ClusterRow, Declared, TestCluster } from '../support/cluster-rows.js';
-import {
-  type Clusters,
-  OTHER_TOKEN,
-  PROJECT_TOKEN,
-  type Reconciler,
-  startClusters,
-} from '../support/start-clusters.js';
+import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
 let at: Clusters;
@@ -115,47 +108,6 @@ describe('foreign changes', () => {
       await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
     });
 
-    it('is overridden by the team’s next change of another field', async () => {
-      const cluster = await aReadyCluster();
-      // The garden allows hibernation only after a health check.
-      await waitFor('the hibernation to be allowed', async () => {
-        await edit(cluster, { hibernation: { enabled: true } });
-        return true;
-      });
-      await untilDrifted(cluster);
-
-      expect(await declare(cluster, { spec: { plan: 'annual' } })).toMatchObject({ state: 'succeeded' });
-
-      expect((await shootOf(cluster)).spec.hibernation).toMatchObject({ enabled: false });
-    });
-
-    it('is reverted immediately when it is a mark of Corral', async () => {
-      const cluster = await aReadyCluster();
-      const [namespace, name] = await at.placeOf(cluster);
-      at.cloud.admin.garden.editShoot(namespace, name, {
-        manager: 'kubectl-edit',
-        patch: { metadata: { annotations: { 'corral.dev/plan': 'theirs' }, labels: { 'corral.dev/managed': 'true' } } },
-      });
-
-      await waitFor('the mark to be put back', async () => {
-        const { metadata } = await shootOf(cluster);
-        if (metadata.annotations['corral.dev/plan'] !== 'payg') throw new Error(JSON.stringify(metadata.annotations));
-        return metadata;
-      });
-    });
-
-    it('is set back at once by the same declaration, sent again while its operation waits', async () => {
-      const cluster = await aReadyCluster();
-      const pools = [{ name: 'general', maximum: 5 }];
-      const operationId = await declareBefore(cluster, { pools }, () => scale(cluster, 7, 'gitops-controller'));
-      await untilDrifted(cluster);
-
-      expect(await declare(cluster, { pools })).toMatchObject({ state: 'succeeded' });
-
-      expect(await at.operation(operationId)).toMatchObject({ state: 'superseded' });
-      expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }]);
-    });
-
     it('fails a conflicting change after ten minutes, with field and manager', async () => {
       const cluster = await aReadyCluster();
       const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
@@ -233,22 +185,6 @@ describe('foreign changes', () => {
     });
   });
 
-  describe('a pool that another manager scaled', () => {
-    it('is removed entirely when the team removes it', async () => {
-      const cluster = await aReadyCluster([{ name: 'second' }, { name: 'general' }]);
-      await scale(cluster, 6);
-      await untilDrifted(cluster);
-
-      const operation = await declare(cluster, { pools: [{ name: 'general' }] });
-
-      expect(operation).toMatchObject({ state: 'succeeded' });
-      expect(await workersOf(cluster)).toHaveLength(1);
-      expect(await overridesOf(cluster)).toEqual([
-        { generation: 2, fields: [{ field: 'node pool second', manager: 'kubectl-edit' }] },
-      ]);
-    });
-  });
-
   describe('a pool that another manager added', () => {
     const add = async (cluster: TestCluster, name: string, manager?: string) => {
       const workers = await workersOf(cluster);
@@ -279,64 +215,6 @@ describe('foreign changes', () => {
         { generation: 4, fields: [{ field: 'node pool batch', manager: 'kubectl-edit' }] },
       ]);
       await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
-    });
-
-    it('after a declaration survives its apply, which succeeds', async () => {
-      const cluster = await aReadyCluster();
-      const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
-        add(cluster, 'batch', 'gitops-controller'),
-      );
-
-      expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
-      const row = await untilDrifted(cluster);
-
-      expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }, { name: 'batch', maximum: 2 }]);
-      expect(conditionOf(row, 'Drifted')).toMatchObject({
-        message: expect.stringContaining('batch (gitops-controller)'),
-      });
-      expect(await overridesOf(cluster)).toEqual([]);
-    });
-  });
-
-  describe('a token in the garden that another manager replaced', () => {
-    it('is overwritten by the team’s next token', async () => {
-      const cluster = await aReadyCluster();
-      const { rows } = await at.pool.query(
-        'SELECT c.id, c.garden_name FROM connection c JOIN cluster ON connection_id = c.id WHERE cluster.id = $1',
-        [cluster.id],
-      );
-      const [namespace] = await at.placeOf(cluster);
-      const kubeconfigText = at.cloud.gardenKubeconfig;
-      const operator = connectGarden({
-        kubeconfigText,
-        cloudProfileName: 'hcloud',
-        fieldManager: 'kubectl',
-        log: silentLog,
-      });
-      await operator.applyCredentials({
-        namespace,
-        name: rows[0].garden_name,
-        token: PROJECT_TOKEN.replace('p', 'q'),
-        labels: {},
-        force: true,
-      });
-      await operator.close();
-      await at.seal(rows[0].id, OTHER_TOKEN);
-      await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [rows[0].id]);
-      await at.pool.query('UPDATE cluster SET due_at = clock_timestamp() WHERE id = $1', [cluster.id]);
-      await reconciler.wake(cluster.id);
-
-      await waitFor('the token to be written', async () => {
-        const { rows: now } = await at.pool.query('SELECT garden_token_version FROM connection WHERE id = $1', [
-          rows[0].id,
-        ]);
-        if (now[0].garden_token_version !== 2)
-          throw new Error(JSON.stringify({ ...now[0], row: await at.row(cluster.id) }));
-        return now[0];
-      });
-      expect(await overridesOf(cluster)).toEqual([
-        { generation: 1, fields: [{ field: 'connectionRef', manager: 'kubectl' }] },
-      ]);
     });
   });
 });
@@ -399,25 +277,6 @@ describe('a garden in the way', () => {
     );
   });
 
-  describe('a Secret that the garden refuses', () => {
-    it('says nothing about the token', async () => {
-      const message = 'admission webhook "policy.example.org" denied the request: secrets need an owner';
-      at.cloud.admin.addFaults({
-        match: { api: 'garden', method: 'APPLY', path: '/secrets/' },
-        effect: { status: 403, message },
-      });
-      const cluster = await declared();
-      await reconciler.wake(cluster.id);
-
-      const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformFault');
-      await requestPass(cluster);
-      const { state } = await untilEnded(at, cluster.operationId);
-
-      expect(state).toBe('succeeded');
-      expect(row.conditions.find(({ type }) => type === 'ConnectionReady')).toMatchObject({ status: 'True' });
-    });
-  });
-
   describe('a policy of the garden', () => {
     const small = {
       name: 'small-clusters',
@@ -445,32 +304,6 @@ describe('a garden in the way', () => {
         expect.objectContaining({ type: 'SpecAccepted', status: 'False', message }),
       );
       expect(accepted).toMatchObject({ state: 'succeeded' });
-    });
-
-    it.each(['ensureProject', 'deleteShoot'])('keeps %s waiting, and tells in its words why', async (step) => {
-      const cluster = await declared(step === 'ensureProject');
-      let { operationId } = cluster;
-      const message = 'not in December';
-      const rule = { name: 'freeze', kind: 'webhook', message } as const;
-      if (step === 'deleteShoot') {
-        await reconciler.wake(cluster.id);
-        await untilEnded(at, operationId);
-        at.cloud.admin.garden.changeSettings({ admission: [{ ...rule, operations: ['DELETE'] }] });
-        operationId = await at.requestDeletion(cluster);
-      } else at.cloud.admin.garden.changeSettings({ admission: [{ ...rule, resource: 'projects' }] });
-      await reconciler.wake(cluster.id);
-
-      await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PolicyRefused');
-      const { waiting } = await at.operation(operationId);
-      at.cloud.admin.garden.changeSettings({ admission: [] });
-      await requestPass(cluster);
-
-      const what = step === 'deleteShoot' ? 'the deletion' : 'the Project of the team';
-      expect(waiting).toMatchObject({
-        reason: 'PolicyRefused',
-        message: `The policy freeze of the garden refuses ${what}: not in December.`,
-      });
-      expect(await untilEnded(at, operationId)).toMatchObject({ state: 'succeeded' });
     });
   });
 
@@ -523,32 +356,6 @@ describe('a garden in the way', () => {
         expect([['queued', 'running'].includes(waiting.state), state]).toEqual([true, 'succeeded']);
       },
     );
-  });
-
-  describe('a field that the garden does not support', () => {
-    it('fails the change with its name, and does not affect other clusters', async () => {
-      at.cloud.admin.garden.changeSettings({ undeclaredFields: ['spec.maintenance.confineSpecUpdateRollout'] });
-      const refused = await Promise.all([declared(), declared(), declared(), declared()]);
-      for (const { id } of refused) await reconciler.wake(id);
-
-      for (const { operationId } of refused) {
-        expect(await untilEnded(at, operationId)).toMatchObject({
-          state: 'failed',
-          error: {
-            code: 'refused_by_garden',
-            message: 'The specification was refused: see spec.maintenance.confineSpecUpdateRollout.',
-          },
-        });
-      }
-      const pauses = await reconciler.metrics.registry.getSingleMetric('corral_reconcile_pauses_total')?.get();
-      const away = pauses?.values.find(({ labels }) => labels.reason === 'away');
-      at.cloud.admin.garden.changeSettings({ undeclaredFields: [] });
-      const other = await declared();
-      await reconciler.wake(other.id);
-
-      expect(away?.value).toBe(0);
-      expect(await untilEnded(at, other.operationId)).toMatchObject({ state: 'succeeded' });
-    });
   });
 
   describe('blocked operations', () => {

@@ -7,7 +7,7 @@ import { type ServerStore, serverStore } from '../../src/servers/store.js';
 import { nodePatch } from '../support/a-server.js';
 import { shootIn } from '../support/fake-shoots.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
-import { OTHER_TOKEN, PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
+import { PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
 
 let at: Servers;
 beforeAll(async () => {
@@ -102,23 +102,6 @@ describe('nodes', () => {
       expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
     });
 
-    it('waits while the cluster has no pool to take the configuration from', async () => {
-      cluster.shoot.hasWorkerPool = false;
-      const { id, serverId } = await adopted('poolless');
-      await claim(at, id, cluster.poolId);
-      await at.passNow(id);
-
-      expect(await at.server(id)).toMatchObject({
-        phase: 'Joining',
-        message: expect.stringContaining('no managed pool'),
-        rebuild_asked_at: null,
-      });
-      expect(at.atProvider(serverId).rebuilds).toBe(1);
-
-      cluster.shoot.hasWorkerPool = true;
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
-    });
-
     it('fails when it is protected, and leaves when it is released', async () => {
       const { id, serverId } = await adopted('protected');
       at.cloud.admin.changeServer(serverId, { protection: { delete: true, rebuild: true } });
@@ -149,27 +132,6 @@ describe('nodes', () => {
 
       expect(at.atProvider(serverId).rebuilds).toBe(3);
       expect(at.shoots.nodesNamed('regretted')).toEqual([]);
-    });
-
-    it('fails when its node does not register, and leaves when it is released', async () => {
-      const { id, serverId } = await adopted('late');
-      await claim(at, id, cluster.poolId);
-      await at.passNow(id);
-      at.cloud.admin.advanceClock(20_000);
-      await begunAgo(id, '31 minutes');
-      await at.passNow(id);
-
-      expect(await at.server(id)).toMatchObject({
-        phase: 'Failed',
-        message: expect.stringContaining('(server_join_timeout)'),
-        member_of_id: cluster.id,
-        due_at: null,
-        operation: { state: 'succeeded' },
-      });
-
-      await claim(at, id, null);
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null });
-      expect(at.atProvider(serverId).rebuilds).toBe(3);
     });
   });
 
@@ -210,20 +172,6 @@ describe('nodes', () => {
       await at.passNow(id);
 
       expect(at.cloud.admin.calls().total).toBe(total);
-    });
-
-    it('is Missing but a member when it is gone, and Joined when it is back', async () => {
-      const { id } = await joined('moved');
-      await unseenFor(id, '2 days');
-      await at.useToken(OTHER_TOKEN);
-      await at.passNow(id);
-      expect(await at.server(id)).toMatchObject({ phase: 'Missing', node_ready: false, member_of_id: cluster.id });
-
-      await at.useToken(PROJECT_TOKEN);
-      await at.passNow(id);
-      await at.passNow(id);
-
-      expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, message: '' });
     });
 
     it('gets its claim label back, and keeps a foreign one', async () => {
@@ -271,17 +219,6 @@ describe('nodes', () => {
         userData: expect.stringMatching(/^#cloud-config\n/),
       });
       expect(shootIn(at.atProvider(serverId).userData)).toBeNull();
-    });
-
-    it('joins the next cluster that claims it', async () => {
-      const { id } = await joined('nomad');
-      const other = await addNodeCluster(at);
-      await claim(at, id, other.poolId);
-
-      for (let rounds = 0; rounds < 3; rounds += 1) await at.untilIdle(id);
-
-      expect(await at.server(id)).toMatchObject({ phase: 'Joined', member_of_id: other.id, generation: 4 });
-      expect(at.shoots.nodesNamed('nomad').map(({ shoot }) => shoot)).toEqual([other.shootName]);
     });
 
     it('waits for disruption budgets for a limited time', async () => {
@@ -337,18 +274,6 @@ describe('nodes', () => {
       await at.pool.query('DELETE FROM cluster WHERE id = $1', [cluster.id]);
       expect(await at.server(other)).toMatchObject({ phase: 'Joined', member_of_id: null, node_name: 'orphan-too' });
       expect(await at.untilIdle(other)).toMatchObject({ phase: 'Ready', node_name: null });
-    });
-
-    it('is Missing and no longer a node when it no longer exists', async () => {
-      const { id, serverId } = await joined('vanished');
-      at.cloud.admin.vanishServer(serverId);
-      await claim(at, id, null);
-
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Missing', node_name: null, member_of_id: null });
-
-      expect(cluster.shoot.nodes.size).toBe(0);
-      await at.deregister(id);
-      expect(await at.untilIdle(id)).toBeUndefined();
     });
   });
 });
@@ -422,29 +347,6 @@ describe('node store', () => {
   });
 
   describe('the cluster data of a pass', () => {
-    it('contains the claim with its pool, and the membership', async () => {
-      expect(await read()).toMatchObject({
-        claim: {
-          poolId: cluster.poolId,
-          poolName: 'metal',
-          cluster: {
-            id: cluster.id,
-            shoot: { namespace: `garden-${cluster.team.slug}`, name: cluster.shootName },
-            isDeleting: false,
-            isHibernated: false,
-            canTakeNodes: true,
-          },
-        },
-        currentCluster: null,
-        nodeName: null,
-        purpose: 'adopt',
-      });
-
-      await join(await read());
-
-      expect(await read()).toMatchObject({ currentCluster: { id: cluster.id }, nodeName: 'web', purpose: 'join' });
-    });
-
     it.each<[string, () => Promise<unknown>]>([
       ['is not started', () => at.pool.query('UPDATE cluster SET started_at = NULL WHERE id = $1', [cluster.id])],
       ['is being deleted', () => at.requestDeletion(cluster)],
@@ -558,18 +460,6 @@ describe('node store', () => {
       await store.recordPass(lease, wanted, left, noReport);
 
       expect(await at.server(id)).toMatchObject({ phase: 'Joining', node_name: 'web', member_of_id: cluster.id });
-    });
-
-    it('records whether the node is ready, and keeps the value when it was not read', async () => {
-      await join(await read());
-      const joined = resting('Joined', '', { to: 'stay' });
-      await store.recordPass(lease, await read(), { ...joined, nodeReady: true }, noReport);
-      expect(await at.server(id)).toMatchObject({ phase: 'Joined', node_ready: true, operation: { state: 'queued' } });
-
-      lease = await turn();
-      await store.recordPass(lease, await read(), joined, noReport);
-
-      expect(await at.server(id)).toMatchObject({ node_ready: true });
     });
 
     it.each<[string, boolean, Partial<Verdict>, boolean]>([
