@@ -1,11 +1,11 @@
 import { nodeRangeOf } from '@corral/cluster-data';
-import {
-  type ChangeEffect,
-  type ClusterNetwork,
-  type ClusterSpec,
-  type NodePoolSpec,
-  type ObservedCluster,
-  type PoolEffect,
+import type {
+  ChangeEffect,
+  ClusterNetwork,
+  ClusterSpec,
+  NodePoolSpec,
+  ObservedCluster,
+  PoolEffect,
 } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
