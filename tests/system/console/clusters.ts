@@ -1,12 +1,5 @@
 import { beforeAll, expect, it } from '@jest/globals';
-import {
-  CLUSTERS,
-  clustersBeside,
-  headingOf,
-  nameFieldOf,
-  planned,
-  planOf,
-} from '../../support/console/clusters-beside.js';
+import { clustersBeside, headingOf, nameFieldOf, planned, planOf } from '../../support/console/clusters-beside.js';
 import {
   closePage,
   type DevTeam,
@@ -108,22 +101,6 @@ export function testClusters(started: () => RunningConsole): void {
     await adding.getByRole('button', { name: 'Add a pool to scaled' }).press('Enter');
     await page.getByLabel('Maximum of batch').waitFor();
     await page.getByText(/saved cluster: batch: new pool/).waitFor();
-    await closePage(page);
-  });
-
-  it('keeps asking to hibernate when somebody else is first, and says so', async () => {
-    await declareReady('slept');
-    const page = await running.open('/teams/acme/clusters/slept');
-    await page.getByRole('button', { name: 'More actions of slept' }).press('Enter');
-    await page.getByRole('menuitem', { name: 'Hibernate…' }).press('Enter');
-    const dialog = page.getByRole('dialog', { name: 'Hibernate slept' });
-    await planned(page);
-    expect((await running.api('POST', `${CLUSTERS}/slept/hibernate/`, {})).status).toBe(202);
-    await dialog.getByText('slept is already hibernated. Nothing is left to do.').waitFor();
-    await expectAccessible(page);
-    await page.keyboard.press('Escape');
-    await dialog.waitFor({ state: 'hidden' });
-    await page.getByRole('button', { name: 'Resume slept' }).waitFor();
     await closePage(page);
   });
 

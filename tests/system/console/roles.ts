@@ -46,6 +46,9 @@ export function testRoles(started: () => RunningConsole): void {
   });
 
   const headingOf = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor();
+  /** What the browser keeps beyond the page. */
+  const keptBy = (page: Page) =>
+    page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, window.location.href]));
   const clustersWith = async (token: string) =>
     (
       await fetch(`${running.dev.baseUrl}/api/v1/teams/acme/clusters/`, {
@@ -100,7 +103,7 @@ export function testRoles(started: () => RunningConsole): void {
   });
 
   it.each(['admin', 'member', 'viewer'] as const)(
-    'offers what the role %s may do on each page, and no more',
+    'offers what the role %s may do on each page, and no more, stores no token and loads nothing from elsewhere',
     async (person) => {
       const [acme] = running.dev.teams;
       const page =
@@ -109,18 +112,27 @@ export function testRoles(started: () => RunningConsole): void {
           : await running.open('/teams/acme', { sessionid: acme?.[person].sessionid ?? null });
       await headingOf(page, 'Home');
       const forbidden: string[] = [];
+      const origins = new Set<string>();
+      const kept: string[] = [];
+      page.on('request', (request) => origins.add(new URL(request.url()).origin));
       page.on('response', (response) => {
         if (response.status() === 403) forbidden.push(response.url());
       });
       const offered: unknown[] = [];
-      for (const [path, [role, name]] of controls) {
+      for (const path of new Set(controls.map(([each]) => each))) {
         await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme${path}`);
         await page.getByText('Live', { exact: true }).first().waitFor();
         await headingOf(page, /./);
         await waitFor(`${path} to be loaded`, async () => (await page.getByText(/^Loading/).count()) === 0);
-        offered.push([path, name, (await page.getByRole(role, { name, exact: true }).count()) > 0]);
+        for (const [, [role, name]] of controls.filter(([each]) => each === path)) {
+          offered.push([path, name, (await page.getByRole(role, { name, exact: true }).count()) > 0]);
+        }
+        kept.push(await keptBy(page));
       }
       expect(offered).toEqual(controls.map(([path, [, name], people]) => [path, name, people.includes(person)]));
+      expect(kept).toEqual(kept.map(() => expect.not.stringMatching(/[A-Za-z0-9_-]{32}/)));
+      const { baseUrl, dnsUrl } = running.dev;
+      expect([...origins].sort()).toEqual([new URL(baseUrl).origin, new URL(dnsUrl).origin].sort());
       expect(forbidden).toEqual([]);
       await closePage(page);
     },

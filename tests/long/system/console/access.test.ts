@@ -6,6 +6,7 @@ import {
   closePage,
   expectAccessible,
   type RunningConsole,
+  revokeDnsToken,
   startConsole,
   waitForFocus,
 } from '../../../support/console/start-console.js';
@@ -134,6 +135,27 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
       await expectAccessible(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
     }
+    await closePage(page);
+  });
+
+  it('keeps the token out of the configuration of Terraform, and the session when an unknown token is examined', async () => {
+    const page = await running.open('/teams/acme/dns/tokens/+');
+    await page.getByLabel('Name', { exact: true }).fill('terraform');
+    await page.getByRole('button', { name: 'Create token' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Token terraform created' }).waitFor();
+    const token = await snippetOf(page, 'the token');
+    await page.getByRole('tab', { name: 'Terraform' }).click();
+    expect(await snippetOf(page, 'the token for Terraform')).toContain(token);
+    expect(await snippetOf(page, 'the configuration of Terraform')).not.toContain(token);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+
+    await page.getByRole('link', { name: 'DNS tokens' }).first().click();
+    await page.getByLabel('Token to examine', { exact: true }).fill('x'.repeat(64));
+    await page.getByRole('button', { name: 'Examine', exact: true }).click();
+    await page.getByText('The token could not be examined.').waitFor();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    await revokeDnsToken(running, 'terraform');
     await closePage(page);
   });
 

@@ -200,6 +200,23 @@ describeNeeding(describe, missing, 'clusters in the console', () => {
     await closePage(page);
   });
 
+  it('keeps asking to hibernate when somebody else is first, and says so', async () => {
+    await clusters.declare('slept');
+    await clusters.untilReady('slept');
+    const page = await running.open('/teams/acme/clusters/slept');
+    await page.getByRole('button', { name: 'More actions of slept' }).press('Enter');
+    await page.getByRole('menuitem', { name: 'Hibernate…' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Hibernate slept' });
+    await planned(page);
+    expect((await running.api('POST', `${CLUSTERS}/slept/hibernate/`, {})).status).toBe(202);
+    await dialog.getByText('slept is already hibernated. Nothing is left to do.').waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'hidden' });
+    await page.getByRole('button', { name: 'Resume slept' }).waitFor();
+    await closePage(page);
+  });
+
   it('breaks no policy and throws nothing', () => {
     expect(running.complaints()).toEqual([]);
   });

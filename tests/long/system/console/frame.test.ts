@@ -91,6 +91,39 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     await closePage(page);
   });
 
+  it('prints what a page shows, without what is pressed', async () => {
+    const page = await running.open('/teams/acme/clusters', { theme: 'dark' });
+    const create = page.getByRole('button', { name: /^Create cluster/ }).first();
+    await create.waitFor();
+    await page.emulateMedia({ media: 'print' });
+    await create.waitFor({ state: 'hidden' });
+    await page.getByRole('navigation').first().waitFor({ state: 'hidden' });
+    const heading = page.getByRole('heading', { level: 1, name: 'Clusters' });
+    await heading.waitFor();
+    expect(await heading.evaluate((element) => getComputedStyle(element).color)).toBe('rgb(20, 24, 29)');
+    await closePage(page);
+  });
+
+  it('says about itself which version it is', async () => {
+    const page = await running.open('/teams/acme');
+    await page.getByRole('button', { name: /@acme\.test$/ }).click();
+    await page.getByRole('menuitem', { name: 'About Corral' }).click();
+    const { version } = (await (await fetch(url('/healthz'))).json()) as { version: string };
+    await page.getByRole('dialog', { name: 'Corral' }).getByText(`Version ${version}.`).waitFor();
+    await closePage(page);
+  });
+
+  it('keeps the frame around a page that does not exist, and says whose a foreign team is', async () => {
+    const page = await running.open('/teams/acme/nonsense');
+    await page.getByRole('heading', { level: 1, name: 'There is no such page' }).waitFor();
+    await page.getByRole('navigation', { name: 'Pages of the team' }).waitFor();
+    await page.goto(url('/console/teams/globex/clusters'));
+    await page.getByRole('heading', { level: 1, name: 'You are not in the team globex' }).waitFor();
+    await page.getByRole('link', { name: 'acme' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
+    await closePage(page);
+  });
+
   it('has complained about nothing', () => {
     expect(running.complaints()).toEqual([]);
   });
