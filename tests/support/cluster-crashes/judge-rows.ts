@@ -83,21 +83,24 @@ export function findRivalOperations(changes: readonly RowChange[]): string[] {
   return [...histories].flatMap(([target, history]) => {
     const open = new Set<string>();
     let newest = 0;
-    return history.flatMap(({ row, kind, transaction }, index) => {
-      if (isOpen(row)) open.add(row.id);
-      else open.delete(row.id);
-      const oldest = row.kind === 'server.deregister' ? newest : newest + 1;
-      const overtaken = kind === 'INSERT' && row.generation < oldest;
-      if (kind === 'INSERT') newest = row.generation;
-      const isCommitted = history[index + 1]?.transaction !== transaction;
-      return [
-        ...(overtaken ? [`operation ${row.id} on ${target} is not of a later generation than the one before`] : []),
-        ...(isCommitted && open.size > 1
-          ? [`${target} has ${open.size} open operations: ${[...open].join(', ')}`]
-          : []),
-      ];
-    });
+    return transactionsOf(history).flatMap((transaction) => [
+      ...transaction.flatMap(({ row, kind }) => {
+        if (isOpen(row)) open.add(row.id);
+        else open.delete(row.id);
+        const oldest = row.kind === 'server.deregister' ? newest : newest + 1;
+        const overtaken = kind === 'INSERT' && row.generation < oldest;
+        if (kind === 'INSERT') newest = row.generation;
+        return overtaken ? [`operation ${row.id} on ${target} is not of a later generation than the one before`] : [];
+      }),
+      ...(open.size > 1 ? [`${target} has ${open.size} open operations: ${[...open].join(', ')}`] : []),
+    ]);
   });
+}
+
+/** The changes of each transaction, in the order in which they ended. Others may have changed other rows meanwhile. */
+function transactionsOf<C extends RowChange>(changes: readonly C[]): C[][] {
+  const endOf = (of: readonly C[]): number => of.at(-1)?.seq ?? 0;
+  return [...groupBy(changes, ({ transaction }) => transaction).values()].toSorted((a, b) => endOf(a) - endOf(b));
 }
 
 /** Every final state of an operation of a cluster has its reason: converged, superseded by a later one, or never started and deleted. */

@@ -105,6 +105,24 @@ describe('a correct history', () => {
       ],
     ],
     [
+      'superseded while another transaction counts an operation that had ended',
+      [
+        ...accepted,
+        running,
+        ...converged,
+        cluster(4, { generation: 3, observed_generation: 2 }),
+        operation(4, second, 'INSERT'),
+        audit(4, { id: 2 }),
+        cluster(5, { generation: 4, observed_generation: 2 }),
+        operation(5, { id: 'o3', generation: 4 }, 'INSERT'),
+        operation(6, { state: 'succeeded', progress: 100 }),
+        operation(5, { ...second, state: 'superseded' }),
+        audit(5, { id: 3 }),
+        cluster(7, { generation: 4, observed_generation: 4 }),
+        operation(7, { id: 'o3', generation: 4, state: 'succeeded', progress: 100 }),
+      ],
+    ],
+    [
       // Postgres writes the later operation first, which has already ended: a cluster without nodes has nothing to do.
       'a creation superseded by a draft',
       [
