@@ -46,6 +46,10 @@ describe('an error of a problem', () => {
 });
 
 describe('checks of a request', () => {
+  it('refuse nothing when none of them does', () => {
+    expect(refusalOf(() => undefined)).toBeUndefined();
+  });
+
   it('refuse with the only problem as it is', () => {
     const only = new Problem('cluster_deleting', 'Wait.', { operationId: 'o-1' });
 

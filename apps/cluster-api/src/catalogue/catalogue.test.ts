@@ -46,12 +46,14 @@ describe('rules of the catalogue', () => {
       ['a new cluster', null, {}, true],
       ['a new draft', null, { nodePools: [] }, true],
       ['another version', started(), { kubernetesVersion: '1.34' }, true],
+      ['another pool', started(), { nodePools: [aPool(), aPool({ name: 'b' })] }, true],
       ['another machine type', started(), withPool({ machineType: 'cpx51' }), true],
       ['another image', started(), withPool({ image: { name: 'ubuntu' } }), true],
       ['more nodes', started(), withPool({ maximum: 4 }), true],
       ['a draft that starts', aDraft, {}, true],
-      ['fewer nodes', started(), withPool({ maximum: 2 }), false],
       ['the minor version of the present patch', started(), { kubernetesVersion: '1.33' }, false],
+      ['fewer nodes', started(), withPool({ maximum: 2 }), false],
+      ['fewer pools', started({ nodePools: [aPool(), aPool({ name: 'b' })] }), {}, false],
       ['another plan', started(), { plan: 'annual' }, false],
       ['hibernation', started(), { hibernated: true }, false],
       ['more adopted servers', started(), { nodePools: [aPool(), aPool({ name: 'b', source: 'pooled' })] }, true],
@@ -105,6 +107,17 @@ describe('rules of the catalogue', () => {
       const image = { name: 'flatcar', version: '4230.2.0' };
 
       expect(refused(null, withPool({ machineType: 'cax21', image }), { features: new Set(['arm64']) })).toBeNull();
+    });
+
+    it('accept a machine type in a region that offers it', () => {
+      expect(refused(null, { region: 'fsn1', ...withPool({ machineType: 'ccx13' }) })).toBeNull();
+    });
+
+    it.each([
+      ['a downgrade', '1.32.8'],
+      ['a skipped minor version', '1.35.0'],
+    ])('reject %s', (_what, kubernetesVersion) => {
+      expect(refused(started(), { kubernetesVersion })).toEqual(['unsupported_version', '/spec/kubernetesVersion']);
     });
 
     it('compare versions with the patch that the cluster runs, not with the declared version', () => {
@@ -295,6 +308,14 @@ describe('the catalogue as clients see it', () => {
       });
     });
 
+    it('has no prices without a price list', () => {
+      const { currency, pricedAt, regions, machineTypes } = bodyOf();
+
+      expect([currency, pricedAt]).toEqual([null, null]);
+      expect(regions[0]?.publicIPv4).toEqual({ hourly: null, monthly: null });
+      expect(machineTypes[0]?.regions[0]).toEqual({ name: 'hel1', hourly: null, monthly: null });
+    });
+
     it('omits images whose versions have all expired', () => {
       const images = aCatalogue().images.map((image) => ({ ...image, versions: image.versions.slice(0, 1) }));
 
@@ -422,6 +443,15 @@ describe('the cache of the catalogue', () => {
       expect([one, reads]).toEqual([other, 1]);
     });
 
+    it('is kept for a minute', async () => {
+      await catalogue.get();
+
+      now += 59_999;
+      expect(await nameNow()).toBe('read 1');
+      now += 1;
+      expect(await nameNow()).toBe('read 2');
+    });
+
     it('stays in use while the garden is unreachable, and is not requested again immediately', async () => {
       await catalogue.get();
       isAway = true;
@@ -469,6 +499,19 @@ describe('the cache of the catalogue', () => {
       now += 2_000;
       await catalogue.get();
       expect(reads).toBe(before + 1);
+    });
+
+    it('is retried with jitter, but not before half of the delay', async () => {
+      isAway = true;
+      random = 0;
+      await catalogue.get();
+
+      now += 999;
+      await catalogue.get();
+      expect(reads).toBe(1);
+      now += 1;
+      await catalogue.get();
+      expect(reads).toBe(2);
     });
   });
 });

@@ -59,17 +59,10 @@ describe('events that are read together', () => {
   });
   const idsOf = (records: readonly EventRecord[]) => records.map(({ position }) => Number(position.id));
 
-  it('contain every change, but of record sets the last one only, and no kinds that only a newer version knows', () => {
-    const records = [
-      record(1, { kind: 'Operation', targetId: 'o' }),
-      record(2, { kind: 'Operation', targetId: 'o' }),
-      record(3),
-      record(4, { targetId: 'mail.acme/A' }),
-      record(5),
-      record(6, { kind: 'toString' as 'Member' }),
-    ];
+  it('contain every change, but no kinds that only a newer version knows', () => {
+    const records = [1, 2].map((id) => record(id, { kind: 'Operation', targetId: 'o' }));
 
-    expect(idsOf(withoutOutdated(records))).toEqual([1, 2, 4, 5]);
+    expect(idsOf(withoutOutdated([...records, record(3, { kind: 'toString' as 'Member' })]))).toEqual([1, 2]);
   });
 
   it('keep bodies of equal ids but different kinds apart', async () => {
@@ -198,6 +191,18 @@ describe('a feed', () => {
     await feed.after(at(0));
     expect(reads).toEqual([0, 2, 0]);
   });
+
+  it('lets streams resume at every position that is in memory, and looks up others once for all that ask together', async () => {
+    const { feed, append, asked } = await givenFeed({ began: 5 });
+    await append(events(6, 8), 9);
+
+    expect(await Promise.all([5, 6, 8, 9].map((xid) => feed.canResume(at(xid))))).toEqual([true, true, true, true]);
+    expect(asked).toEqual([]);
+
+    expect(await Promise.all([4, 4, 10].map((xid) => feed.canResume(at(xid))))).toEqual([false, false, false]);
+    expect(await feed.canResume({ ...at(7), id: 3n })).toBe(false);
+    expect(asked).toEqual([4, 10, 7]);
+  });
 });
 
 describe('a stream', () => {
@@ -303,5 +308,18 @@ describe('a stream', () => {
 
     expect(written.join('')).toBe('<1><2><3><4><5><6>');
     stream.stop();
+  });
+
+  it('that ends while it waits to read again leaves no timer', async () => {
+    const { append, fail, open } = await given({ began: 5 });
+    await append(events(1, 6));
+    fail(1);
+    const stream = open();
+    await allSettled();
+    expect(jest.getTimerCount()).toBe(1);
+
+    stream.stop();
+
+    expect(jest.getTimerCount()).toBe(0);
   });
 });

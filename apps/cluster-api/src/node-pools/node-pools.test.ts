@@ -22,6 +22,16 @@ describe('rules of node pools', () => {
     );
 
   describe('node pools', () => {
+    it('may be empty, or many with different names', () => {
+      expect(refused([])).toBeNull();
+      expect(refused([aPool({ name: 'a' }), aPool({ name: 'b', minimum: 3, maximum: 3 })])).toBeNull();
+    });
+
+    it('may name their image, with or without its version', () => {
+      expect(refused([aPool({ image: { name: 'ubuntu' } })])).toBeNull();
+      expect(refused([aPool({ image: { name: 'ubuntu', version: '24.4.0' } })])).toBeNull();
+    });
+
     it.each<[string, Partial<NodePoolSpec>, string, string]>([
       ['a name twice', { name: 'first' }, 'invalid_node_pool', 'name'],
       ['a minimum above the maximum', { minimum: 4 }, 'invalid_node_pool', 'minimum'],
@@ -74,6 +84,13 @@ describe('rules of node pools', () => {
         'immutable_field',
         '/spec/nodePools/0/source',
       ]);
+    });
+
+    it('are refused with a pointer into the body of a single pool', () => {
+      const work = () =>
+        checkPools(null, withPools(aPool({ minimum: 4 })), { pointers: pointersInPool, features: new Set() });
+
+      expect(refusalOf(work)).toEqual(['invalid_node_pool', '/spec/minimum']);
     });
   });
 
@@ -161,6 +178,28 @@ describe('autoscaler priorities', () => {
 
     it('is 0 for all managed pools without a price list', () => {
       expect(prioritiesOf([machine('cpx31'), machine('cpx51'), { source: 'dedicated' }], null)).toEqual([0, 0, 100]);
+    });
+
+    it('stays below that of adopted servers and never prefers a higher price', () => {
+      const hourly = fc.array(fc.nat(10_000), { minLength: 1, maxLength: 300 });
+      fc.assert(
+        fc.property(hourly, (prices) => {
+          const named = prices.map((each, index) => [`m${index}`, { hel1: { hourly: String(each), monthly: '9999' } }]);
+          const list = aPriceList({ serverTypes: Object.fromEntries(named) });
+          const priorities = prioritiesOf(
+            [...prices.keys()].map((index) => machine(`m${index}`)),
+            list,
+          );
+          for (const [one, priority] of priorities.entries()) {
+            expect(priority).toBeLessThan(100);
+            for (const [other, otherPriority] of priorities.entries()) {
+              if ((prices[one] as number) > (prices[other] as number))
+                expect(priority).toBeLessThanOrEqual(otherPriority);
+            }
+          }
+        }),
+        { numRuns: 20 },
+      );
     });
   });
 });
@@ -470,6 +509,17 @@ describe('properties of claims', () => {
             expect(stays.every(({ phase }) => phase === 'Joined')).toBe(true);
           }
         }
+      });
+    });
+
+    it('do not depend on the order of the servers', () => {
+      holds((wanted, servers, claims) => {
+        const ids = ({ released, claimed }: Claims) => [
+          released.map(({ id }) => id).sort(),
+          claimed.map(({ server: { id }, nodePool }) => `${nodePool} ${id}`),
+        ];
+
+        expect(ids(decided(wanted, [...servers].reverse()) as Claims)).toEqual(ids(claims));
       });
     });
   });

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { clusterSpecSchema, networkSchema, nodePoolSpecSchema } from '@corral/contracts';
+import type { CloudProfile } from '@corral/garden';
 import { gardenFeatures, parseShoot, type Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -20,12 +21,13 @@ import {
   present,
   settings,
 } from '../../test/support/a-cluster.js';
+import { only } from '../../test/support/only.js';
 import { decide } from './decide/decide.js';
 import { judge } from './judge/judge.js';
 import type { Desired } from './model.js';
 import { factsOf, observedFrom, observedHash, runningVersion } from './observe.js';
 import { raisedIn } from './raised-images.js';
-import { type GardenSettings, renderShoot, Unrenderable } from './render.js';
+import { type GardenSettings, gardenSettings, renderShoot, Unrenderable } from './render.js';
 
 describe('rendering', () => {
   const folder = fileURLToPath(new URL('golden', import.meta.url));
@@ -254,6 +256,32 @@ describe('rendering', () => {
       ...pools.flatMap((pool) => differing(pool, aPool(), 'nodePools/')),
     ];
   }
+
+  describe('garden settings', () => {
+    const ofGarden = gardenSettings(
+      only<CloudProfile>({
+        name: 'hcloud',
+        regions: [
+          { name: 'hel1', zones: [{ name: 'hel1-dc2', unavailableMachineTypes: [] }] },
+          { name: 'empty', zones: [] },
+        ],
+        machineTypes: [{ name: 'cax21', cpu: '4', memory: '8Gi', architecture: 'arm64', usable: true }],
+      }),
+      { networkingType: 'cilium', features: new Set() },
+    );
+
+    it('return the zone of a region, or null when the catalogue has none', () => {
+      expect(['hel1', 'empty', 'fsn1'].map(ofGarden.zoneOf)).toEqual(['hel1-dc2', null, null]);
+    });
+
+    it('return the architecture of a machine type, or null for an unknown one', () => {
+      expect(['cax21', 'cx11'].map(ofGarden.architectureOf)).toEqual(['arm64', null]);
+    });
+
+    it('contain the cloud profile and the networking type', () => {
+      expect(ofGarden).toMatchObject({ cloudProfileName: 'hcloud', networkingType: 'cilium' });
+    });
+  });
 });
 
 describe('raised images', () => {
@@ -308,6 +336,10 @@ describe('observing', () => {
       ['foreign by its UID despite our label', seen, aShoot(seen, { uid: 'uid-2' }), 'foreign'],
     ])('is %s', (_, desired, shoot, kind) => {
       expect(observedFrom(desired, shoot).kind).toBe(kind);
+    });
+
+    it('may be absent', () => {
+      expect(observedFrom(unseen, null)).toEqual(absent);
     });
   });
 

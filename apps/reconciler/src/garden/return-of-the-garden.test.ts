@@ -58,6 +58,17 @@ describe('authorities', () => {
       await expect(all.read(aShoot('u1'), signal)).rejects.toThrow(GardenError);
       expect(await all.read(aShoot('u1'), signal)).toBe(encoded('PEM'));
     });
+
+    it('are cached up to the maximum number of Shoots', async () => {
+      const garden = aGarden('PEM');
+      const all = authorities(only<GardenClient>(garden), 2);
+      for (const uid of ['u1', 'u2', 'u3']) await all.read(aShoot(uid), signal);
+
+      await all.read(aShoot('u3'), signal);
+      expect(garden.reads()).toBe(3);
+      await all.read(aShoot('u1'), signal);
+      expect(garden.reads()).toBe(4);
+    });
   });
 });
 

@@ -68,6 +68,14 @@ describe('an invitation mail', () => {
     expect(linksIn(renderForApi())).toEqual([`${API}/docs/`]);
   });
 
+  it('names the role', () => {
+    expect(render({ role: 'admin' }).text).toContain('to join as an administrator of the team');
+  });
+
+  it('shows an inviter without a name by the address only', () => {
+    expect(render({ inviterName: 'bob@acme.test' }).text).toMatch(/^bob@acme\.test invites you/);
+  });
+
   it('escapes names in HTML', () => {
     const { html } = render({ teamName: '<script>"&\'</script>', inviterName: '<b>Bob' });
 

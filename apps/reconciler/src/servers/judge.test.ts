@@ -172,6 +172,29 @@ describe('steps on a node', () => {
       expect(performed).toMatchObject({ kind: 'done', seen: { joinUserData: '#cloud-config', actions: null } });
     });
 
+    it('deletes the token when the joining has ended', async () => {
+      const { deps, context, shoot } = aGarden();
+      await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
+      expect([...shoot.tokens]).toEqual(['web']);
+
+      const performed = await performNodeStep(deps, context(nothingSeen), { do: 'endJoin', node });
+
+      expect(performed).toMatchObject({ kind: 'done', seen: { joinEndedIn: 1 } });
+      expect([...shoot.tokens]).toEqual([]);
+    });
+
+    it('treats unusable join data as no answer', async () => {
+      const { deps, context } = aGarden();
+      const renderJoinUserData = () => {
+        throw new TypeError('No server can join with this server.');
+      };
+      const performed = await performNodeStep({ ...deps, renderJoinUserData }, context(ready), {
+        do: 'prepareJoin',
+        node,
+      });
+      expect(performed).toMatchObject({ kind: 'unanswered', error: { kind: 'unusable' } });
+    });
+
     it.each(['cordon', 'evict'] as const)('discards a node that disappeared before %s', async (step) => {
       const { deps, context } = aGarden();
       const seen = { ...nothingSeen, node: aNode(), podsLeft: 2 };
@@ -210,6 +233,14 @@ describe('steps on a node', () => {
 
       expect(performed).toMatchObject({ kind: 'paused' });
       expect(words).toHaveLength(1);
+    });
+
+    it('rethrows errors that are not from the garden', async () => {
+      const { deps, context } = aGarden();
+      const nodes = { ...deps.nodes, readNode: () => Promise.reject(new Error('a bug')) };
+      await expect(performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node })).rejects.toThrow(
+        'a bug',
+      );
     });
   });
 });

@@ -11,7 +11,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { aCluster, aClusterSpec, aPool, NOW } from '../../../test/support/a-cluster.js';
 import { refusalOf } from '../../../test/support/refusal.js';
-import { pointersInCluster } from '../../node-pools/rules.js';
+import { hasWorkers, pointersInCluster, withoutPool, withPool } from '../../node-pools/rules.js';
 import { Problem } from '../../problem.js';
 import { deletionPreview } from '../delete.js';
 import type { ClusterRecord } from '../store.js';
@@ -28,6 +28,10 @@ describe('completing a specification', () => {
   const draft = (spec: Partial<ClusterSpec>) => aCluster({ spec: aClusterSpec(spec), startedAt: null });
 
   describe('a declared specification', () => {
+    it('defaults a new cluster to awake and without pools', () => {
+      expect(complete(declared, null)).toMatchObject({ hibernated: false, nodePools: [] });
+    });
+
     it('keeps omitted hibernation and pools', () => {
       const current = started({ hibernated: true });
 
@@ -44,6 +48,11 @@ describe('completing a specification', () => {
         podCIDR: '10.200.0.0/16',
       });
       expect(complete(short, draft(fixed))).toEqual(aClusterSpec(fixed));
+    });
+
+    it('of a new cluster names the missing required fields', () => {
+      expect(refusalOf(() => complete(short, null))).toEqual(['validation_failed', '/spec/connectionRef']);
+      expect(refusalOf(() => complete({ ...short, connectionRef: 'main' }, null))?.[1]).toBe('/spec/region');
     });
 
     it('of a new cluster names all of them, those of its pools included', () => {
@@ -111,6 +120,23 @@ describe('completing a specification', () => {
     });
   });
 
+  describe('one pool of a specification', () => {
+    const spec = aClusterSpec({ nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+    const names = ({ nodePools }: typeof spec) => nodePools.map(({ name, maximum }) => `${name}${maximum}`);
+
+    it('is replaced in place', () => {
+      expect(names(withPool(spec, aPool({ name: 'a', maximum: 9 })))).toEqual(['a9', 'b3']);
+    });
+
+    it('is added at the end', () => {
+      expect(names(withPool(spec, aPool({ name: 'c' })))).toEqual(['a3', 'b3', 'c3']);
+    });
+
+    it('is removed', () => {
+      expect(names(withoutPool(spec, 'a'))).toEqual(['b3']);
+    });
+  });
+
   describe('the node range of a pool', () => {
     it.each([
       ['at least one when the maximum allows any', 'managed', 0, 3, false, [1, 3]],
@@ -121,6 +147,18 @@ describe('completing a specification', () => {
       ['the maximum, on adopted servers of a hibernated cluster', 'onprem', 3, 3, true, [3, 3]],
     ] as const)('is %s', (_what, source, minimum, maximum, hibernated, range) => {
       expect(nodeRangeOf(aPool({ source, minimum, maximum }), hibernated)).toEqual(range);
+    });
+  });
+
+  describe('a cluster', () => {
+    it.each([
+      ['has workers with a managed pool', [aPool()], true],
+      ['has none without pools', [], false],
+      ['has none when every pool has a maximum of zero', [aPool({ minimum: 0, maximum: 0 })], false],
+      ['has none with adopted servers alone', [aPool({ source: 'pooled' })], false],
+      ['has workers with adopted servers beside a managed pool', [aPool({ source: 'pooled' }), aPool()], true],
+    ])('%s', (_what, nodePools, has) => {
+      expect(hasWorkers(aClusterSpec({ nodePools }))).toBe(has);
     });
   });
 });
@@ -208,6 +246,12 @@ describe('deciding about a declaration', () => {
       });
     });
 
+    it('that removes all pools before the first pass makes the cluster a draft again', () => {
+      const pending = aCluster({ startedAt: null });
+
+      expect(decideDeclaration(pending, aClusterSpec({ nodePools: [] }))).toMatchObject({ isDraft: true });
+    });
+
     it.each<[string, Partial<ClusterSpec>, Partial<ClusterSpec>, string]>([
       ['hibernates', {}, { hibernated: true }, 'cluster.hibernate'],
       ['resumes', { hibernated: true }, { hibernated: false }, 'cluster.resume'],
@@ -260,6 +304,12 @@ describe('deciding about a declaration', () => {
       expect(refusalOf(() => checkImmutable(draft({ controlPlaneHA: true }), desired))).toBeNull();
     });
 
+    it('is refused while the cluster is being deleted, even when nothing changes', () => {
+      const deleting = aCluster({ deletionRequestedAt: new Date() });
+
+      expect(refusalOf(() => decideDeclaration(deleting, deleting.spec))).toEqual(['cluster_deleting']);
+    });
+
     it('is unchanged when it is repeated', () => {
       const declared = fc.record(
         {
@@ -294,6 +344,10 @@ describe('differences of specifications', () => {
   const withPools = (...nodePools: NodePoolSpec[]) => aClusterSpec({ nodePools });
 
   describe('the changes of a specification', () => {
+    it('are empty when nothing differs', () => {
+      expect(differencesOf(aClusterSpec(), aClusterSpec())).toEqual([]);
+    });
+
     it('point at single fields, also inside the network and pools', () => {
       const desired = aClusterSpec({
         plan: 'annual',
@@ -307,6 +361,26 @@ describe('differences of specifications', () => {
         { pointer: '/spec/nodePools/0/image', from: {}, to: { name: 'ubuntu' } },
         { pointer: '/spec/nodePools/0/maximum', from: 3, to: 9 },
       ]);
+    });
+
+    it('list every field of a new cluster', () => {
+      const pointers = differencesOf(null, aClusterSpec()).map(({ pointer, from }) => [pointer, from]);
+
+      expect(pointers).toEqual(
+        [
+          'connectionRef',
+          'region',
+          'kubernetesVersion',
+          'hibernated',
+          'controlPlaneHA',
+          'plan',
+          'deletionProtection',
+          'network/nodeCIDR',
+          'network/podCIDR',
+          'network/serviceCIDR',
+          'nodePools/0',
+        ].map((field) => [`/spec/${field}`, null]),
+      );
     });
 
     it('match pools by name, so removing one does not mark the others as changed', () => {
@@ -345,6 +419,11 @@ describe('differences of specifications', () => {
       });
       expect(poolDifferencesOf(null, after, declared).filter(({ byDefault }) => byDefault)).toEqual([]);
     });
+
+    it('of one pool point into the body of that pool', () => {
+      expect(poolDifferencesOf(aPool(), aPool({ maximum: 9 }))).toEqual([{ pointer: '/spec/maximum', from: 3, to: 9 }]);
+      expect(poolDifferencesOf(null, aPool())).toHaveLength(7);
+    });
   });
 });
 
@@ -376,6 +455,12 @@ describe('the valid part of a body', () => {
 
       expect(() => parseClusterPut({ spec: declared })).toThrow();
       expect(() => parseClusterPut(partOf(declared, pointer).body)).not.toThrow();
+    });
+
+    it('keeps the places of its pools', () => {
+      const { body } = partOf(aClusterSpec(pools), '/spec/nodePools/0/image');
+
+      expect(body).toMatchObject({ spec: { nodePools: [{ maximum: 0 }, aPool({ name: 'b' })] } });
     });
 
     it('is nothing when the whole specification is invalid', () => {
@@ -452,6 +537,21 @@ describe('accepted changes', () => {
       );
     });
 
+    it('sets Reconciled to False now and keeps the observed conditions', () => {
+      const conditions = [seen('NodesReady', 'True'), seen('Reconciled', 'True'), seen('EveryNodeReady', 'Unknown')];
+
+      const status = acceptedStatus(aCluster({ conditions }), awake, NOW);
+
+      expect(status.conditions.map(({ type }) => type)).toEqual([
+        'NodesReady',
+        'Reconciled',
+        'EveryNodeReady',
+        'SpecAccepted',
+      ]);
+      expect(status.conditions[1]).toMatchObject({ status: 'False', lastTransitionTime: NOW.toISOString() });
+      expect([status.conditions[0], status.conditions[2]]).toEqual([conditions[0], conditions[2]]);
+    });
+
     it('forgets drift, which the change sets back: a pass reports what others change after it', () => {
       const conditions = [seen('Drifted', 'True'), seen('Reconciled', 'False', 'Drifted')];
 
@@ -483,6 +583,17 @@ describe('what a deletion destroys', () => {
   });
 
   describe('the preview of a deletion', () => {
+    it('lists nodes per pool, and volumes and load balancers without a count', () => {
+      expect(deletionPreview(aCluster({ spec: twoPools })).map(({ kind, name, count }) => [kind, name, count])).toEqual(
+        [
+          ['Node', 'general', null],
+          ['Node', 'fixed', 2],
+          ['Volume', null, null],
+          ['LoadBalancer', null, null],
+        ],
+      );
+    });
+
     it('counts no managed nodes of a hibernated cluster', () => {
       const hibernated = aCluster({ spec: { ...twoPools, hibernated: true } });
 

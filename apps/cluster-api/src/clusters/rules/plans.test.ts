@@ -1,20 +1,21 @@
 import { nodeRangeOf } from '@corral/cluster-data';
-import type {
-  ChangeEffect,
-  ClusterNetwork,
-  ClusterSpec,
-  NodePoolSpec,
-  ObservedCluster,
-  PoolEffect,
+import {
+  asConnectionId,
+  type ChangeEffect,
+  type ClusterNetwork,
+  type ClusterSpec,
+  type NodePoolSpec,
+  type ObservedCluster,
+  type PoolEffect,
 } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { aCluster, aClusterSpec, aContext, aPool, NOW, quotas } from '../../../test/support/a-cluster.js';
+import { aCatalogue, aCluster, aClusterSpec, aContext, aPool, NOW, quotas } from '../../../test/support/a-cluster.js';
 import { refusalOf } from '../../../test/support/refusal.js';
-import { pointersInCluster } from '../../node-pools/rules.js';
+import { pointersInCluster, pointersInPool } from '../../node-pools/rules.js';
 import type { ClusterRecord } from '../store.js';
-import { effectsOf } from './effects.js';
+import { effectsOf, effectsOfDeletion } from './effects.js';
 import { checkNetwork } from './network-rules.js';
 import { type AcceptedPlan, type ChangeContext, planChange } from './plan-change.js';
 import { differencesOf } from './specification.js';
@@ -41,6 +42,27 @@ describe('planning a change', () => {
       expect(planChange(current, current.spec, context)).toEqual({ kind: 'unchanged' });
     });
 
+    it('asks for the catalogue when it must be checked against it', () => {
+      expect(planChange(null, aClusterSpec(), aContext({ catalogue: null }))).toEqual({ kind: 'catalogueNeeded' });
+    });
+
+    it('of hibernation needs no catalogue', () => {
+      expect(accepted(aCluster(), { hibernated: true }, { catalogue: null }).kind).toBe('accepted');
+    });
+
+    it('of a draft immediately shows that it awaits node pools', () => {
+      const plan = accepted(null, { nodePools: [] });
+
+      expect(plan).toMatchObject({ isDraft: true, shown: { phase: 'Draft' } });
+      expect(plan.shown.conditions).toContainEqual({
+        type: 'Reconciled',
+        status: 'False',
+        reason: 'AwaitingNodePools',
+        message: expect.stringMatching(/Add a managed node pool/),
+        lastTransitionTime: NOW.toISOString(),
+      });
+    });
+
     it('that adds only adopted servers leaves a draft waiting for a managed pool', () => {
       const nodePools = [aPool({ source: 'pooled' })];
       const plan = accepted(draft, { nodePools }, { features: new Set(['adopted-nodes']) });
@@ -59,6 +81,10 @@ describe('planning a change', () => {
       ]);
     });
 
+    it('that starts a cluster shows it as pending', () => {
+      expect(accepted(draft, {})).toMatchObject({ isDraft: false, shown: { phase: 'Pending' } });
+    });
+
     it('keeps the transition times of unchanged conditions', () => {
       const before = accepted(null, { nodePools: [] }).shown.conditions;
       const later = new Date(NOW.getTime() + 60_000);
@@ -70,6 +96,25 @@ describe('planning a change', () => {
   });
 
   describe('a change is refused', () => {
+    it('when the named connection does not exist', () => {
+      expect(refused(null, {}, { connection: null })).toEqual(['validation_failed', '/spec/connectionRef']);
+    });
+
+    const rejected = { connection: { id: asConnectionId('x'), phase: 'Rejected' as const, prices: null } };
+    it('when it needs a rejected connection', () => {
+      expect(refused(aCluster(), { hibernated: true }, rejected)).toEqual([
+        'connection_rejected',
+        '/spec/connectionRef',
+      ]);
+      expect(refused(null, { nodePools: [] }, rejected)).toBeNull();
+    });
+
+    it('when the network of a new cluster does not fit', () => {
+      const network = { ...aClusterSpec().network, podCIDR: '10.250.0.0/16' };
+
+      expect(refused(null, { network })).toEqual(['invalid_network', '/spec/network/podCIDR']);
+    });
+
     it('when a draft changes to a network that does not fit', () => {
       const network = { ...aClusterSpec().network, serviceCIDR: '10.96.0.0/24' };
 
@@ -85,6 +130,10 @@ describe('planning a change', () => {
     it('when it asks for a highly available control plane that the garden does not support', () => {
       expect(refused(null, { controlPlaneHA: true })).toEqual(['unsupported_by_garden', '/spec/controlPlaneHA']);
       expect(refused(null, { controlPlaneHA: true }, { features: new Set(['control-plane-ha']) })).toBeNull();
+    });
+
+    it('when it removes the last pool of a started cluster', () => {
+      expect(refused(aCluster(), { nodePools: [] })).toEqual(['last_node_pool', '/spec/nodePools']);
     });
 
     it.each<[string, ClusterRecord | null, Partial<ClusterSpec>, number, string[] | null]>([
@@ -105,6 +154,12 @@ describe('planning a change', () => {
 
       expect(refused(large, { nodePools: pools(3, 9) }, lowered)).toBeNull();
       expect(refused(large, { nodePools: pools(3, 11) }, lowered)?.[0]).toBe('quota_exceeded');
+    });
+
+    it('by the catalogue, with a pointer', () => {
+      const catalogue = aCatalogue({ machineTypes: [] });
+
+      expect(refused(null, {}, { catalogue })).toEqual(['invalid_node_pool', '/spec/nodePools/0/machineType']);
     });
   });
 });
@@ -135,21 +190,28 @@ describe('network rules', () => {
     it.each<[string, Partial<ClusterNetwork>, string]>([
       ['a word', { podCIDR: 'large' }, 'podCIDR'],
       ['an address without mask', { podCIDR: '10.244.0.0' }, 'podCIDR'],
+      ['a mask of 33', { podCIDR: '10.244.0.0/33' }, 'podCIDR'],
       ['host bits', { podCIDR: '10.244.0.1/16' }, 'podCIDR'],
       ['leading zeros', { podCIDR: '010.244.0.0/16' }, 'podCIDR'],
       ['a short form', { serviceCIDR: '10.96/16' }, 'serviceCIDR'],
       ['IPv6', { podCIDR: 'fd00::/8' }, 'podCIDR'],
+      ['a space', { podCIDR: ' 10.244.0.0/16' }, 'podCIDR'],
       ['too few pods', { podCIDR: '10.244.0.0/18' }, 'podCIDR'],
       ['a pod range above the limit of kube-controller-manager', { podCIDR: '10.0.0.0/7' }, 'podCIDR'],
       ['too few services', { serviceCIDR: '10.96.0.0/23' }, 'serviceCIDR'],
       ['a service range above the limit of kube-apiserver', { serviceCIDR: '10.96.0.0/11' }, 'serviceCIDR'],
       ['pods in public addresses', { podCIDR: '8.8.0.0/16' }, 'podCIDR'],
       ['pods beyond the shared address space', { podCIDR: '100.128.0.0/11' }, 'podCIDR'],
+      ['pods below the shared address space', { podCIDR: '100.32.0.0/11' }, 'podCIDR'],
       ['pods that reach beyond the shared address space', { podCIDR: '100.0.0.0/9' }, 'podCIDR'],
+      ['services in public addresses', { serviceCIDR: '1.0.0.0/16' }, 'serviceCIDR'],
       ['pods in the range of the garden’s tunnel', { podCIDR: '240.0.0.0/8' }, 'podCIDR'],
       ['services in the range of the garden’s tunnel', { serviceCIDR: '244.0.0.0/16' }, 'serviceCIDR'],
       ['pods that cover the gateway of the provider', { podCIDR: '172.31.0.0/16' }, 'podCIDR'],
+      ['services that cover the gateway of the provider', { serviceCIDR: '172.31.0.0/20' }, 'serviceCIDR'],
       ['pods that overlap the nodes', { podCIDR: '10.250.0.0/17' }, 'podCIDR'],
+      ['pods that contain the nodes', { podCIDR: '10.248.0.0/13' }, 'podCIDR'],
+      ['services that overlap the nodes', { serviceCIDR: '10.250.4.0/22' }, 'serviceCIDR'],
       ['services that overlap the pods', { serviceCIDR: '10.244.4.0/22' }, 'serviceCIDR'],
       ['the same range twice', { serviceCIDR: '10.244.0.0/16' }, 'serviceCIDR'],
     ])('may not have %s', (_what, network, field) => {
@@ -277,6 +339,12 @@ describe('effects of a change', () => {
         ['general kept 1-3 to 1-3', 'b scaled 1-3 to 0-0 /nodePools/1/minimum /nodePools/1/maximum'],
       ],
       [
+        'a pool without nodes has none to replace',
+        started(withPools(aPool(), aPool({ name: 'b', minimum: 0, maximum: 0 }))),
+        withPools(aPool(), aPool({ name: 'b', minimum: 0, maximum: 0, machineType: 'cpx51' })),
+        ['general kept 1-3 to 1-3', 'b updated 0-0 to 0-0 /nodePools/1/machineType'],
+      ],
+      [
         'hibernation deletes the managed nodes and leaves adopted servers',
         started(withPools(aPool(), own())),
         { ...withPools(aPool(), own()), hibernated: true },
@@ -289,10 +357,28 @@ describe('effects of a change', () => {
         ['cluster resumed /hibernated', 'general scaled 0-0 to 1-3 /nodePools/0/machineType /hibernated'],
       ],
       [
+        'another machine type of a hibernated cluster replaces nothing',
+        started({ hibernated: true }),
+        { hibernated: true, ...withPools(aPool({ machineType: 'cpx51' })) },
+        ['general updated 0-0 to 0-0 /nodePools/0/machineType'],
+      ],
+      [
         'another plan touches no node',
         started(),
         { plan: 'annual' },
         ['cluster updated /plan', 'general kept 1-3 to 1-3'],
+      ],
+      [
+        'protection from deletion touches no node',
+        started(),
+        { deletionProtection: true },
+        ['cluster updated /deletionProtection', 'general kept 1-3 to 1-3'],
+      ],
+      [
+        'a highly available control plane touches no node',
+        started(),
+        { controlPlaneHA: true },
+        ['cluster updated /controlPlaneHA', 'general kept 1-3 to 1-3'],
       ],
       [
         'more adopted servers join',
@@ -421,6 +507,33 @@ describe('effects of a change', () => {
         'general kept 1-3 to 1-3',
       ]);
     });
+
+    it('of a new cluster add all its pools', () => {
+      const found = effectsOf(null, aClusterSpec(withPools(aPool(), own())), context('1.33.10'));
+
+      expect(shown(found)).toEqual([
+        'cluster created ',
+        'general added none to 1-3 /nodePools/0',
+        'own added none to 2-2 /nodePools/1',
+      ]);
+      expect(found[0]).toMatchObject({ kubernetesVersion: { before: null, after: '1.33.10' } });
+    });
+
+    it('of a single pool have pointers into its body', () => {
+      const desired = aClusterSpec(withPools(aPool(), aPool({ name: 'b', machineType: 'cpx51' })));
+      const current = started(withPools(aPool(), aPool({ name: 'b' })));
+
+      const found = effectsOf(current, desired, { version: '1.33.4', pointers: pointersInPool });
+
+      expect(shown(found)).toEqual(['general kept 1-3 to 1-3', 'b replaced 1-3 to 1-3 /machineType']);
+    });
+
+    it('of a deletion remove control plane and pools', () => {
+      const found = effectsOfDeletion(started(withPools(aPool(), own())));
+
+      expect(shown(found)).toEqual(['cluster deleted', 'general removed 1-3 to none', 'own removed 2-2 to none']);
+      expect(found[0]).toMatchObject({ kubernetesVersion: { before: '1.33.4', after: null } });
+    });
   });
 });
 
@@ -531,6 +644,14 @@ describe('properties of effects', () => {
             expect(current.startedAt).not.toBeNull();
             expect(Math.min(nodes.before?.maximum ?? 0, nodes.after?.maximum ?? 0)).toBeGreaterThan(0);
           }
+        }),
+      );
+    });
+
+    it('that is a deletion leave nothing', () => {
+      fc.assert(
+        fc.property(cluster, (current) => {
+          expect(apply(effectsOfDeletion(current), pictureOf(current.spec))).toEqual(new Map());
         }),
       );
     });

@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   absent,
+  aCondition,
   aDesired,
   aPool,
   aShoot,
@@ -335,6 +336,15 @@ describe('a cluster under deletion', () => {
     expect(stepOf(aDesired({ isDeleting: true }), absent)).toEqual({ do: 'finish' });
     expect(stepOf(waiting, absent, minutesLater(1))).toEqual({ do: 'finish' });
     expect(stepOf(waiting, absent, minutesLater(2))).toEqual({ do: 'forget' });
+  });
+});
+
+describe('health', () => {
+  it('never causes a write', () => {
+    const desired = aSteadyDesired();
+    const ill = aShoot(desired, { conditions: [aCondition('EveryNodeReady', 'False')] });
+
+    expect(stepOf(desired, present(ill))).toEqual({ do: 'finish' });
   });
 });
 

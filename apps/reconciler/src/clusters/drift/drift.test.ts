@@ -19,7 +19,7 @@ import type { Desired } from '../model.js';
 import { factsOf } from '../observe.js';
 import { renderShoot } from '../render.js';
 import { apiFieldOf, driftOf, driftSentence } from './drift.js';
-import { arbitrate, leftovers, outdatedAdditions } from './field-owners.js';
+import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
 
 describe('drift', () => {
   const pools = [aPool({ image: { name: 'ubuntu', version: '24.4' } })];
@@ -132,6 +132,12 @@ describe('drift', () => {
       );
     });
 
+    it('is reported with its most recent manager', () => {
+      const managers = [aManager('earlier', inWorker({ 'f:maximum': {} }), minutesLater(1)), ...scaled.managers];
+
+      expect(driftOf(desired, factsOf({ ...scaled, managers }))).toMatchObject([{ manager: 'kubectl-edit' }]);
+    });
+
     it('plans no further pass while no operation is open', () => {
       expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', nextPassMs: null });
     });
@@ -198,6 +204,19 @@ describe('drift', () => {
       ]) {
         expect(verdict.conditions).toContainEqual(expect.objectContaining({ type, status, reason, message }));
       }
+    });
+
+    it('is reported separately from changed fields', () => {
+      const changed = [{ ...rendered, maximum: 9 }, theirs];
+      const shoot = {
+        ...added,
+        spec: { ...added.spec, provider: { workers: changed } },
+        managers: [...added.managers, aManager('hpa', inWorker({ 'f:maximum': {} }))],
+      };
+
+      expect(driftSentence(driftOf(desired, factsOf(shoot)))).toBe(
+        `Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3 (hpa). ${message}`,
+      );
     });
 
     it('never blocks an operation', () => {
@@ -279,6 +298,10 @@ describe('drift', () => {
         message:
           'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3 (kubectl-edit).',
       });
+    });
+
+    it('gets ten minutes from its start, however old the conflict is', () => {
+      expect(after(70, minutesLater(61))).toMatchObject({ to: 'running' });
     });
 
     it('does not fail when it is a deletion', () => {
@@ -383,6 +406,21 @@ describe('owners of fields', () => {
 
       expect(manager).toMatch(/^a\?b\?x+…$/);
       expect(manager.length).toBe(64);
+    });
+  });
+
+  describe('a manifest with fields removed', () => {
+    it('lacks exactly these fields', () => {
+      const manifest = renderShoot(desired, settings);
+      const reduced = withoutFields(manifest, [MAXIMUM, '.spec.hibernation.enabled', '.spec.nothing.there']);
+
+      const [pool] = (reduced.spec.provider as { workers: Record<string, unknown>[] }).workers;
+      const [whole] = (manifest.spec.provider as { workers: Record<string, unknown>[] }).workers;
+      const { maximum: _, ...rest } = whole as Record<string, unknown>;
+      expect(pool).toEqual(rest);
+      expect(reduced.spec.hibernation).toEqual({});
+      expect(reduced.metadata).toEqual(manifest.metadata);
+      expect(manifest.spec.hibernation).toEqual({ enabled: false });
     });
   });
 
@@ -525,6 +563,16 @@ describe('fields of the garden', () => {
       ['spec.provider.workers[0]', '/spec/nodePools/1', 'node pool general'],
     ])('%s maps to %s', (path, pointer, name) => {
       expect(apiFieldOf(path, desired)).toEqual({ pointer, name });
+    });
+
+    it.each([
+      'spec.purpose',
+      'spec.kubernetesX',
+      'spec.provider.workers[9].minimum',
+      '.spec.provider.workers[name="x"].minimum',
+      '',
+    ])('outside the declaration has no API field: "%s"', (path) => {
+      expect(apiFieldOf(path, desired)).toBeNull();
     });
 
     it('is mapped for every field rendered from the declaration', () => {

@@ -109,6 +109,12 @@ describe('operations', () => {
       expect(verdictOf(desired, aShoot(desired, { generation: 1 })).operation).toEqual({ to: 'succeeded' });
     });
 
+    it('compares the garden’s times in whole seconds', () => {
+      const desired = anUpdatedDesired({ appliedAt: new Date('2026-11-21T12:05:00.900Z') });
+
+      expect(verdictOf(desired, anUpdatedShoot('Succeeded')).operation).toEqual({ to: 'succeeded' });
+    });
+
     it('shows the progress of its own run only', () => {
       expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing')).operation).toEqual({
         to: 'running',
@@ -117,6 +123,14 @@ describe('operations', () => {
       expect(
         verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing', { observedGeneration: 4 })).operation,
       ).toMatchObject({ progress: 0 });
+    });
+
+    it('keeps its progress when the garden starts another attempt', () => {
+      expect(
+        verdictOf(anUpdatedDesired({}, { operation: anUpdate(70) }), anUpdatedShoot('Processing')).operation,
+      ).toMatchObject({
+        progress: 70,
+      });
     });
 
     it('keeps running while the garden retries, and says why', () => {
@@ -201,6 +215,11 @@ describe('operations', () => {
       expect(operation).toMatchObject({ to: 'failed', code: 'internal_error' });
     });
 
+    it('stays null when there is none', () => {
+      expect(verdictOf(aSteadyDesired(), aShoot(aSteadyDesired())).operation).toEqual({ to: 'stay' });
+      expect(judge(aSteadyDesired(), absent, later).operation).toEqual({ to: 'stay' });
+    });
+
     it('fails when the change needs a token that is rejected', () => {
       const desired = anUpdatedDesired({ appliedGeneration: 1 });
       const rejected = { ...desired, connection: { ...desired.connection, phase: 'Rejected' as const } };
@@ -281,6 +300,10 @@ describe('operations', () => {
       expect(verdictOf(desired, aShoot(desired)).operation).toEqual({ to: 'running', progress: 5 });
     });
 
+    it('never succeeds through a run, since it ends with the row', () => {
+      expect(verdictOf(desired, going('Succeeded')).operation.to).toBe('running');
+    });
+
     it('says what blocks it', () => {
       const blocked = going('Error', { lastErrors: [{ codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'] }] });
 
@@ -359,6 +382,10 @@ describe('failures', () => {
           message: 'The specification was refused: see region.',
         }),
       );
+    });
+
+    it('leaves the operation alone when there is none', () => {
+      expect(verdictOf({ ...changed, operation: null }, shoot, refused)?.operation).toEqual({ to: 'stay' });
     });
 
     it('keeps the time of its first occurrence', () => {
@@ -582,6 +609,10 @@ describe('what a pass waits for', () => {
     it('after a concurrent write is reported only when it keeps failing', () => {
       expect(waiting(gardenError('exists'), afterFailures(1))).toBeNull();
       expect(waiting(gardenError('exists'), afterFailures(2))).toMatchObject({ reason: 'Retrying' });
+    });
+
+    it('has no waiting reason when the team must act', () => {
+      expect(waiting(gardenError('refused'))).toBeNull();
     });
 
     it('keeps its start time for the same reason, and resets it for another reason', () => {

@@ -28,7 +28,7 @@ import type { Desired, Observed, OpenOperation, Verdict } from '../model.js';
 import { factsOf } from '../observe.js';
 import { judge } from './judge.js';
 import { nextTimeOf, observedCluster } from './observed-cluster.js';
-import { migrationOf, progressOf } from './phase.js';
+import { migrationOf, nextPassMsFor, progressOf } from './phase.js';
 import { problemOf, remainingIn, sentenceFor, workersIn } from './provider-problems.js';
 
 describe('the verdict', () => {
@@ -282,6 +282,12 @@ describe('conditions', () => {
       expect(new Set(types).size).toBe(types.length);
     });
 
+    it('are all true when everything is healthy', () => {
+      expect(conditionsOf(steady, present(aShoot(steady))).map(({ type, status }) => [type, status])).toEqual(
+        [...conditionTypes, ...allWell.map(({ type }) => type)].map((type) => [type, 'True']),
+      );
+    });
+
     it('keep the time of their last status change', () => {
       const first = conditionsOf(steady, present(aShoot(steady)), noon);
       const known = { ...steady, known: { ...steady.known, conditions: first } };
@@ -345,6 +351,13 @@ describe('conditions', () => {
       expect(conditions.every(({ status }) => status === 'Unknown')).toBe(true);
     });
 
+    it('are unknown when the garden reports them as not checked', () => {
+      const shoot = aShoot(steady, { conditions: [aCondition('APIServerAvailable', 'True', 'ConditionNotChecked')] });
+
+      expect(one('ControlPlaneReady', steady, present(shoot))?.status).toBe('Unknown');
+      expect(one('APIServerAvailable', steady, present(shoot))?.status).toBe('Unknown');
+    });
+
     it('include constraints that a team can resolve, which do not degrade the cluster', () => {
       const constraints = [
         aCondition('HibernationPossible', 'False', 'ProblematicWebhooks'),
@@ -370,6 +383,10 @@ describe('conditions', () => {
       const conditions = [aCondition('APIServerAvailable', apiServer), aCondition('ControlPlaneHealthy', controlPlane)];
 
       expect(one('ControlPlaneReady', steady, present(aShoot(steady, { conditions })))?.status).toBe(status);
+    });
+
+    it('is unknown while the garden reports nothing', () => {
+      expect(one('ControlPlaneReady', steady, present(aShoot(steady, { conditions: [] })))?.status).toBe('Unknown');
     });
   });
 
@@ -582,6 +599,15 @@ describe('what is observed', () => {
       });
     });
 
+    it('is part of every verdict on a Shoot, without what the garden does not report', () => {
+      expect(judge(desired, present(aShoot(desired)), noon).observed).toEqual({
+        kubernetes: { version: '1.34.3', supportedUntil: null },
+        apiServer: null,
+        nodePools: [],
+        maintenance: { next: null, last: null },
+      });
+    });
+
     it('keeps the end of support while the version stays the same', () => {
       const observed = observedCluster(desired, factsOf(aTellingShoot()), noon);
       const kubernetes = { version: '1.34.3', supportedUntil: '2027-01-01T00:00:00.000Z' };
@@ -643,6 +669,13 @@ describe('progress and next pass', () => {
 
     it('stays the same while no run is in progress', () => {
       expect(progressOf(operation(12), null)).toBe(12);
+    });
+  });
+
+  describe('the next pass', () => {
+    it('is sooner while an operation is open', () => {
+      expect(nextPassMsFor({ ...aSteadyDesired(), operation: operation(3) })).toBe(15_000);
+      expect(nextPassMsFor(aSteadyDesired())).toBe(60_000);
     });
   });
 });
