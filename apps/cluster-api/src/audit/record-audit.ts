@@ -33,18 +33,25 @@ export interface AuditedChange {
   readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
 }
 
-/** Writes an audit entry in the transaction of the change. @returns the id of the entry */
+/**
+ * Writes an audit entry in the transaction of the change.
+ *
+ * @param at the time of the change, if it was read under a lock. Otherwise the start of the transaction
+ * @returns the id of the entry
+ */
 export async function recordAudit(
   tx: Transaction,
   caller: AuditActor,
   { action, target, changes = null, detail = {} }: AuditedChange,
+  at: Date | null = null,
 ): Promise<bigint> {
   const account = auditedAccountOf(caller);
   const [row] = await tx.$queryRaw<{ id: bigint | number }[]>`
-    INSERT INTO audit_entry (team_id, user_id, account, action, target_kind, target_id, target_name, request_id, detail, changes)
+    INSERT INTO audit_entry (team_id, user_id, account, action, target_kind, target_id, target_name, request_id, detail, changes,
+                             created_at)
     VALUES (${caller.team.id}::uuid, ${caller.userId}::uuid, ${account && JSON.stringify(account)}::jsonb, ${action},
             ${target.kind}, ${target.id}::uuid, ${target.name}, ${caller.requestId}, ${JSON.stringify(detail)}::jsonb,
-            ${changes && JSON.stringify(changes)}::jsonb)
+            ${changes && JSON.stringify(changes)}::jsonb, coalesce(${at}::timestamptz, now()))
     RETURNING id`;
   return BigInt((row as { id: bigint | number }).id);
 }

@@ -107,7 +107,8 @@ export async function beginOperation(
   const end = { state: 'superseded', updatedAt: now, finishedAt: now } as const;
   if (supersedes) await tx.operation.updateMany({ where: open, data: end });
   const { id: operationId, generation } = begun;
-  await recordAudit(tx, caller, { ...change, target, detail: { ...change.detail, operationId, generation } });
+  const detail = { ...change.detail, operationId, generation };
+  await recordAudit(tx, caller, { ...change, target, detail }, now);
   const data = {
     ...begun,
     ...(isDone ? ({ state: 'succeeded', progress: 100, finishedAt: now } as const) : ({ state: 'queued' } as const)),
