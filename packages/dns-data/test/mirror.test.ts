@@ -13,6 +13,8 @@ import {
 } from '../src/index.js';
 import { addOf, begin, bodyOf, keyOf, mirrorFixture, newWrite, writeAccepted, ZONE_ID } from './mirror-database.js';
 
+const anySet: RrsetSelection = { name: null, types: [], labels: null, sort: [] };
+
 describe('the mirror', () => {
   const given = mirrorFixture();
 
@@ -54,15 +56,46 @@ describe('the mirror', () => {
       null,
     ]);
   });
+
+  it('lists and counts below a name only what is below it, on a label boundary', async () => {
+    const { slug } = given.team;
+    for (const name of ['a.prod', 'prod', 'xprod', 'test']) await addSet(slug, `${name}.${slug}`, 'A');
+    const scope = { ...scopeOf(slug), withinName: `prod.${slug}` };
+    const mirror = mirrorStore(given.database.pool);
+
+    const page = await mirror.pageRrsets({ scope, selection: anySet, limit: 25, offset: 0 });
+
+    const bodies = [`a.prod.${slug}`, `prod.${slug}`].map((name) => typedBody(name, 'A'));
+    expect(page).toEqual({ total: 2, bodies: bodies.join(',') });
+    expect(await mirror.countRecords(scope)).toBe(2);
+  });
+
+  it('orders sets of the same time by id, so that their pages do not overlap', async () => {
+    const { slug } = given.team;
+    const names = Array.from({ length: 9 }, (_, at) => `s${at}.${slug}`);
+    for (const name of names.toReversed()) await addSet(slug, name, 'A');
+    await given.database.pool.query(`UPDATE dns_rrset SET first_seen_at = '2026-11-21' WHERE owner_label = $1`, [slug]);
+    const selection = { ...anySet, sort: [{ by: 'created', descending: true }] as const };
+
+    const bodies: string[] = [];
+    for (let offset = 0; offset < names.length; offset += 2) {
+      const lookUp = { scope: scopeOf(slug), selection, limit: 2, offset };
+      bodies.push((await mirrorStore(given.database.pool).pageRrsets(lookUp)).bodies);
+    }
+
+    expect(bodies.join(',')).toBe(names.map((name) => typedBody(name, 'A')).join(','));
+  });
 });
 
 describe('long lists', () => {
   const SETS = 3_000;
   const OWNER = 'acme';
-  const all: RrsetSelection = { name: null, types: [], labels: null, sort: [] };
-  const labelled = (...labels: LabelRequirement[]): RrsetSelection => ({ ...all, labels });
+  const labelled = (...labels: LabelRequirement[]): RrsetSelection => ({ ...anySet, labels });
   const prod = { key: 'env', values: ['prod'], negated: false };
-  const sorted = (by: SortKey['by'], descending: boolean): RrsetSelection => ({ ...all, sort: [{ by, descending }] });
+  const sorted = (by: SortKey['by'], descending: boolean): RrsetSelection => ({
+    ...anySet,
+    sort: [{ by, descending }],
+  });
 
   const given = mirrorFixture();
 
@@ -81,16 +114,16 @@ describe('long lists', () => {
 
   describe('a page of an owner with many sets', () => {
     it.each<[string, RrsetSelection, number, number]>([
-      ['of all', all, SETS, 0],
+      ['of all', anySet, SETS, 0],
       ['in reverse order', sorted('id', true), SETS, 999],
       ['by name', sorted('name', true), SETS, 999],
       ['of the newest', sorted('created', true), SETS, 0],
       ['of the oldest', sorted('created', false), SETS, SETS - 1],
-      ['of a frequent type', { ...all, types: ['A'] }, SETS - 3, 0],
-      ['of a rare type', { ...all, types: ['TXT'] }, 3, 1_007],
-      ['of a type that none has', { ...all, types: ['MX'] }, 0, Number.NaN],
-      ['of two types', { ...all, types: ['TXT', 'A'] }, SETS, 0],
-      ['of a name', { ...all, name: `s7.${OWNER}` }, 1, 7],
+      ['of a frequent type', { ...anySet, types: ['A'] }, SETS - 3, 0],
+      ['of a rare type', { ...anySet, types: ['TXT'] }, 3, 1_007],
+      ['of a type that none has', { ...anySet, types: ['MX'] }, 0, Number.NaN],
+      ['of two types', { ...anySet, types: ['TXT', 'A'] }, SETS, 0],
+      ['of a name', { ...anySet, name: `s7.${OWNER}` }, 1, 7],
       ['of a label', labelled(prod), 300, 0],
       ['of a label with one of two values', labelled({ ...prod, values: ['test', 'prod'] }), 300, 0],
       ['of a label with any value', labelled({ ...prod, values: null }), 300, 0],
