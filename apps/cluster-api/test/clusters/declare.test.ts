@@ -751,6 +751,14 @@ describe('cost', () => {
       expect(body.cost.monthly).toEqual(range('13.6', '68'));
       expect(body.costDifference).toEqual({ hourly: range('0', '0.0436'), monthly: range('0', '27.2') });
     });
+
+    it('of a deletion shows what it saves', async () => {
+      await runningCluster(t, t.acme, name);
+
+      const { body } = await as().delete(`${path()}?dryRun=true`).expect(200);
+
+      expect(body.costDifference).toEqual({ hourly: range('-0.0218', '-0.0654'), monthly: range('-13.6', '-40.8') });
+    });
   });
 
   describe('the priorities of pools', () => {
