@@ -82,6 +82,8 @@ describe('dns tokens', () => {
     it.each<[string, (slug: string) => object, string]>([
       ['another scope', () => ({ name: 'ci', scopes: ['clusters'] }), '/scopes/0'],
       ['a name of another team', () => ({ name: 'ci', withinName: 'ci.globex' }), '/withinName'],
+      ['a type that cannot be written', () => ({ name: 'ci', withinTypes: ['MX'] }), '/withinTypes/0'],
+      ['a time in the past', () => ({ name: 'ci', expiresAt: '2020-01-01T00:00:00Z' }), '/expiresAt'],
     ])('answers 422 for %s and creates none', async (_what, bodyFor, pointer) => {
       const { body } = await post(bodyFor(team.slug)).expect(422);
 
