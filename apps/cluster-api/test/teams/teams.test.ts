@@ -221,6 +221,7 @@ describe('an invitation', () => {
   it.each<[string, () => object, number, string, string | undefined]>([
     ['to a member', () => ({ email: team.member.email.toUpperCase() }), 409, 'already_member', undefined],
     ['that is accepted', () => ({ email: 'a@b.test', is_accepted: true }), 422, 'validation_failed', '/is_accepted'],
+    ['for another team', () => ({ email: 'a@b.test', team: number + 1 }), 422, 'validation_failed', '/team'],
   ])('%s is refused', async (_what, bodyOf, status, code, pointer) => {
     const { body } = await post(bodyOf()).expect(status);
 
