@@ -194,7 +194,8 @@ describe('servers of cloud projects', () => {
         await at.expectNothingWritten();
         // A team without the server in its project does not even learn that it has an owner.
         at.provider.take(at.token, at.serverID);
-        expect((await at.adopt().expect(422)).body.code).toBe('validation_failed');
+        const { body } = await at.adopt().expect(422);
+        expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/serverID' }] });
       });
 
       it('gives a server to one of two teams that adopt it at the same time', async () => {
