@@ -204,6 +204,7 @@ describe('admin', () => {
     });
 
     it.each([
+      ['an invalid address', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
       ['a duplicate address', ['user', 'create', 'ANN@acme.test'], 1, /already exists/],
       [
         'an unknown user as member',
