@@ -222,6 +222,8 @@ describe('a body of the DNS API', () => {
     ['a long value', parseCreateRrset, creation({ records: [{ value: 'x'.repeat(4_097) }] }), ['/records/0/value']],
     ['a negative ttl', parseCreateRrset, creation({ ttl: -1 }), ['/ttl']],
     ['an infinite ttl', parseCreateRrset, creation({ ttl: Number.POSITIVE_INFINITY }), ['/ttl']],
+    ['a ttl as text beside records', parseAddRecords, { records, ttl: '1' }, ['/ttl']],
+    ['no ttl to change to', parseChangeTtl, {}, ['/ttl']],
     ['a demo that is too short', parseCreateDemo, { ttl: 299 }, ['/ttl']],
     ['a demo that is too long', parseCreateDemo, { ttl: 604_801 }, ['/ttl']],
     ['an extension that is too short', parseExtendDemo, { ttl: 299 }, ['/ttl']],
