@@ -91,6 +91,11 @@ describe('nodes', () => {
       ]);
     });
 
+    it.each(['', '..'])('cannot have the name %j, which would address something else', async (name) => {
+      await expect(shoot.client.nodes.readNode(aShootName, name)).rejects.toThrow(TypeError);
+      expect(shoot.requests).toEqual([]);
+    });
+
     it('is counted in the metrics of calls to shoots', async () => {
       shoot.routes[`GET ${nodeAt}`] = saying(200, aNode());
       await shoot.client.nodes.readNode(aShootName, 'web-1');
