@@ -68,6 +68,23 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the job', () => runs === 1);
   });
 
+  it('waits for the delay of a job that its own run has planned', async () => {
+    const queue = aQueue();
+    const begun: number[] = [];
+    aWorker({
+      'settle-writes': async () => {
+        begun.push(performance.now());
+        if (begun.length < 3) await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 400 });
+      },
+    });
+
+    await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 10 });
+
+    await waitFor('the third run', () => begun.length === 3);
+    const [first = 0, second = 0, third = 0] = begun;
+    expect(Math.min(second - first, third - second)).toBeGreaterThan(350);
+  });
+
   it('coalesces waiting jobs with the same id, and says so', async () => {
     const queue = aQueue();
     const wasAdded: boolean[] = [];
