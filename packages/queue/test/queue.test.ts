@@ -193,7 +193,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     const begunAt = performance.now();
     for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule('settle-writes', 200);
 
-    await waitFor('the fourth run', () => runs.length === 4);
+    await waitFor('the fourth run', () => runs.length >= 4);
     const perInterval = runs.length / ((performance.now() - begunAt) / 200);
     expect(perInterval).toBeLessThan(2);
   });
