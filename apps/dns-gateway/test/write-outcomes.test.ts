@@ -368,6 +368,18 @@ describe('changes by hand', () => {
       expect(reported('removed')).toHaveLength(1);
     });
 
+    it('is logged as removed when a create makes it again', async () => {
+      putByHand('192.0.2.9');
+      await gateway.syncZone();
+      gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
+
+      expect((await create('192.0.2.1')).status).toBe(201);
+
+      expect(await seen()).toEqual(['192.0.2.1']);
+      expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
+      expect(reported('removed')).toHaveLength(1);
+    });
+
     it('is seen immediately when an update of labels states other records', async () => {
       putByHand('192.0.2.9');
       await gateway.syncZone();
