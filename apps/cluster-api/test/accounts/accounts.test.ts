@@ -167,6 +167,12 @@ describe('a token of a service account', () => {
     ).not.toContain(body.token);
   });
 
+  it.each([0, 366])('is not created for %p days', async (days) => {
+    await put('ci', { role: 'viewer' });
+
+    await newToken('ci', days).expect(422);
+  });
+
   it('is one of two active ones, so that one can replace the other', async () => {
     await put('ci', { role: 'viewer' });
     const { body: first } = await newToken('ci').expect(201);
@@ -450,6 +456,7 @@ describe('an account that trusts an issuer', () => {
 
     it.each<[string, object, string]>([
       ['a private address', { issuer: 'https://169.254.169.254' }, '/spec/issuer'],
+      ['no condition on the subject', { claims: { ref: 'main' } }, '/spec/claims/sub'],
       ['any subject', { claims: { sub: '*' } }, '/spec/claims/sub'],
       ['an account that does not exist', { serviceAccount: 'none' }, '/spec/serviceAccount'],
     ])('cannot have %s', async (_what, spec, pointer) => {
