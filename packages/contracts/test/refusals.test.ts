@@ -97,7 +97,7 @@ const bodyWith = (path: Path, value: unknown): unknown =>
 
 function casesOf(whole: Schema, schema: Schema, path: Path = []): Case[] {
   if (schema.anyOf !== undefined) return schema.anyOf.flatMap((one) => casesOf(one, one, path));
-  const pointer = path.map((part) => `/${part}`).join('');
+  const pointer = path.map((part) => `/${String(part).replaceAll('/', '~1')}`).join('');
   const own = Object.keys(schema).flatMap((keyword) =>
     (wrongOf[keyword]?.(schema) ?? []).map(({ value, at = '' }) => ({
       keyword,

@@ -33,20 +33,26 @@ const recordsSchema = {
   description: `1 to ${dnsLimits.recordsPerRrset} records with distinct values.`,
 } as const satisfies JSONSchema;
 
-const labelsSchema = {
-  type: ['object', 'null'],
-  maxProperties: dnsLimits.labelsPerRrset,
-  propertyNames: { maxLength: dnsLimits.labelKeyCharacters },
-  additionalProperties: { type: 'string', maxLength: dnsLimits.labelValueCharacters },
-  patternProperties: {
-    [`^${expiresLabel}$`]: {
+/** Adds the label that is checked. In the type of the parsed body all labels stay texts. */
+const withEnd = <S extends object>(labels: S): S => ({
+  ...labels,
+  properties: {
+    [expiresLabel]: {
       type: 'string',
+      maxLength: dnsLimits.labelValueCharacters,
       pattern: textRules.expires.pattern,
       description:
         'When Corral deletes the set: a duration since its last change, such as `14d`, or a time, such as `2026-12-31`.',
     },
   },
-} as const satisfies JSONSchema;
+});
+
+const labelsSchema = withEnd({
+  type: ['object', 'null'],
+  maxProperties: dnsLimits.labelsPerRrset,
+  propertyNames: { maxLength: dnsLimits.labelKeyCharacters },
+  additionalProperties: { type: 'string', maxLength: dnsLimits.labelValueCharacters },
+} as const satisfies JSONSchema);
 
 export const createRrsetSchema = {
   type: 'object',
