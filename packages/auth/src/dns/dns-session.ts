@@ -47,12 +47,10 @@ export const startDnsSession = (
       sessionId,
       endsBy: [session.expiresAt, session.idleExpiresAt],
       keptMax: dnsLimits.activeTokensPerSession,
-      data: {
-        name: NAME,
-        createdById: userId,
-        scopes: [membership.role === 'viewer' ? DNS_READ_SCOPE : DNS_SCOPE],
-        withinTypes: [],
-      },
+      name: NAME,
+      createdById: userId,
+      scopes: [membership.role === 'viewer' ? DNS_READ_SCOPE : DNS_SCOPE],
+      withinTypes: [],
     });
   });
 
@@ -90,37 +88,30 @@ export const startDnsSessionOfAccount = (
       sessionId: tokenId,
       endsBy: [token.expiresAt],
       keptMax: dnsLimits.activeTokensPerAccountToken,
-      data: {
-        name,
-        account: { id, name, tokenId, issuer, subject },
-        scopes: [mayWrite ? DNS_SCOPE : DNS_READ_SCOPE],
-        withinName: dnsWithinName,
-        withinTypes: dnsWithinTypes,
-      },
+      name,
+      account: { id, name, tokenId, issuer, subject },
+      scopes: [mayWrite ? DNS_SCOPE : DNS_READ_SCOPE],
+      withinName: dnsWithinName,
+      withinTypes: dnsWithinTypes,
     });
   });
 
+/** The columns of a token, and what bounds it. */
 interface Issue {
-  readonly teamId: TeamId;
-  readonly sessionId: string;
   readonly endsBy: readonly Date[];
   readonly keptMax: number;
-  /** Whose token it is, and what it covers. */
-  readonly data: {
-    readonly name: string;
-    readonly createdById?: UserId;
-    readonly account?: object;
-    readonly scopes: string[];
-    readonly withinName?: string | null;
-    readonly withinTypes: string[];
-  };
+  readonly teamId: TeamId;
+  readonly sessionId: string;
+  readonly name: string;
+  readonly createdById?: UserId;
+  readonly account?: object;
+  readonly scopes: string[];
+  readonly withinName?: string | null;
+  readonly withinTypes: string[];
 }
 
-async function issue(
-  tx: Transaction,
-  now: Date,
-  { teamId, sessionId, endsBy, keptMax, data }: Issue,
-): Promise<DnsSession> {
+async function issue(tx: Transaction, now: Date, { endsBy, keptMax, ...token }: Issue): Promise<DnsSession> {
+  const { teamId, sessionId } = token;
   const old = await tx.dnsToken.findMany({
     where: { sessionId, teamId, revokedAt: null, expiresAt: { gt: now } },
     orderBy: [{ createdAt: 'desc' }, { id: 'asc' }],
@@ -128,10 +119,10 @@ async function issue(
     select: { id: true },
   });
   await tx.dnsToken.updateMany({ where: { id: { in: old.map(({ id }) => id) } }, data: { revokedAt: now } });
-  const token = mintDnsToken();
-  const hash = new Uint8Array(hashDnsToken(token));
+  const text = mintDnsToken();
+  const hash = new Uint8Array(hashDnsToken(text));
   const ends = [now.getTime() + dnsLimits.sessionTokenSeconds * 1_000, ...endsBy.map((end) => end.getTime())];
   const expiresAt = new Date(Math.min(...ends));
-  await tx.dnsToken.createMany({ data: [{ ...data, teamId, sessionId, hash, createdAt: now, expiresAt }] });
-  return { token, expiresAt };
+  await tx.dnsToken.createMany({ data: [{ ...token, hash, createdAt: now, expiresAt }] });
+  return { token: text, expiresAt };
 }
