@@ -1,11 +1,19 @@
+import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
-import { checkClusterAnswer, clusterBodyLimits, problemCodes } from '@corral/contracts';
+import {
+  type ClusterRoute,
+  checkClusterAnswer,
+  clusterBodyLimits,
+  clusterRoutes,
+  problemCodes,
+} from '@corral/contracts';
 import type { Served } from '@corral/http-api';
 import { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 import { listen } from '../support/listen.js';
 import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { pathOf } from '../support/tenancy/how-to-call.js';
 
 describe('a body', () => {
   let test: TestClusterApi;
@@ -220,4 +228,43 @@ describe('an id with capitals is that of', () => {
 
     expect(String(headers['set-cookie'])).toMatch(/sessionid=;/);
   });
+});
+
+describe('a made-up cursor', () => {
+  let t: ClusterTest;
+  let team: { slug: string; number: string };
+  beforeAll(async () => {
+    t = await startWithConnection();
+    const { slug, number } = await t.db.team.findUniqueOrThrow({ where: { id: t.acme.id } });
+    team = { slug, number: String(number) };
+    await t.clusters.declareDraft('none');
+  });
+  afterAll(() => t.close());
+
+  const now = new Date().toISOString();
+  const wrong = [
+    [now, 'NaN'],
+    ['294277-01-01T00:00:00Z', randomUUID()],
+    ['+275760-09-13T00:00:00.000Z', 'dns-1'],
+    [now, 'dns-99999999999999999999'],
+    [now, randomUUID(), 'x'],
+    [null, null],
+  ];
+  const odd = [['9'.repeat(400)], ['\0'], ['\ud800'], [now, randomUUID()], [now, 'dns-999999999999999999']];
+  const lists = (clusterRoutes as readonly ClusterRoute[]).filter(({ query }) =>
+    query?.some(({ name }) => name === 'cursor'),
+  );
+
+  it.each(lists.map((route) => [route.operationId, route] as const))(
+    'is refused by %s, or leads to a page',
+    async (_operation, route) => {
+      const statusOf = async (key: unknown) => {
+        const cursor = Buffer.from(JSON.stringify(key)).toString('base64url');
+        return (await t.api.as(t.acme.admin).get(`${pathOf(route, team)}?cursor=${cursor}`)).status;
+      };
+
+      for (const key of wrong) expect([key, await statusOf(key)]).toEqual([key, 422]);
+      for (const key of odd) expect([200, 422]).toContain(await statusOf(key));
+    },
+  );
 });
