@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib';
-import { checkDnsAnswer, dnsBodyLimits } from '@corral/contracts';
+import { checkDnsAnswer, type DnsRoute, dnsBodyLimits, dnsRoutes } from '@corral/contracts';
 import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -321,6 +321,22 @@ describe('names that clients get wrong', () => {
 
       await expectRefusal(gateway, send, 404, 'not_found');
     });
+  });
+});
+
+describe('a number in a query', () => {
+  const numbers = (dnsRoutes as readonly DnsRoute[]).flatMap(({ operationId, path, query = [] }) =>
+    query.filter(({ type }) => type === 'integer').map(({ name }) => [operationId, name, path] as const),
+  );
+
+  it.each(numbers)('of %s as %s is a whole number from 1 to 2^53 - 1', async (_operation, name, path) => {
+    const ask = (value: string) => gateway.call('GET', `${path.replace('{zone}', ZONE)}?${name}=${value}`);
+
+    for (const value of ['0', '1.5', '1e308', '9007199254740992', '']) {
+      const { status, json } = await ask(value);
+      expect([value, status, json.error.code]).toEqual([value, 400, 'invalid_input']);
+    }
+    expect((await ask('9007199254740991')).status).toBe(200);
   });
 });
 
