@@ -44,6 +44,12 @@ describe('outcomes', () => {
       ['never answers', { hang: true }, 'did not happen'],
       ['drops the connection before it carries out the write', { reset: 'before' }, 'did not happen'],
       ['drops the connection after it carried out the write', { reset: 'after' }, 'happened'],
+      ['answers 201 without an action', { status: 201, perform: true, body: { rrset: {} } }, 'happened'],
+      [
+        'answers 201 without the set',
+        { status: 201, perform: true, body: { action: { id: 1, status: 'running' } } },
+        'happened',
+      ],
       [
         'answers with the page of a proxy',
         { status: 502, body: '<html>Bad Gateway</html>', contentType: 'text/html' },
