@@ -709,8 +709,9 @@ describe('an account that trusts an issuer', () => {
           const stop = hearStatements((text) => statements.push(text));
           await exchange(token, { audience }, api).expect(400);
           stop();
-          // The entry of an earlier one may be written meanwhile.
-          done.push({ statements: statements.filter((text) => !text.includes('INTO audit_entry')), asked: [...asked] });
+          // The entry of an earlier one may be written meanwhile, and takes another connection.
+          const own = statements.filter((text) => !/INTO audit_entry|transaction_read_only/.test(text));
+          done.push({ statements: own, asked: [...asked] });
         }
         return done;
       };
