@@ -259,6 +259,7 @@ describe('admin', () => {
 
     it.each([
       ['a name of another team', ['--within', 'ci.globex'], 1, /withinName must be "acme"/],
+      ['a type that the API does not write', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
       ['an invalid time', ['--expires', 'soon'], 2, /30d/],
     ])('is rejected for %s', async (_what, options, code, sentence) => {
       const refused = await admin.run('token', 'issue', 'acme', '--name', 'x', ...options);
