@@ -75,7 +75,7 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           what it reported is true. Another one works beside people who change the same clusters, and must destroy nothing that no plan
           named. It takes 15 minutes.
   orders [--times ${TIMES.orders}]
-          runs all tests in a random order, several times. Each run takes a quarter of an hour on two cores, like \`npm test\`.
+          runs all tests in a random order, several times. Each run takes 8 minutes on two cores, like \`npm test\`.
   images [--times ${TIMES.images}]
           runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
   node [--times ${TIMES.node}]
