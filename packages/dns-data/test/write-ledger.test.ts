@@ -1,6 +1,6 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import { describe, expect, it } from '@jest/globals';
+import { describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import {
   answeredRecorder,
@@ -379,6 +379,20 @@ describe('refused writes', () => {
       }
 
       expect((await counted()).map(({ count }) => count)).toEqual([1, 1, 1, 1, 1]);
+    });
+
+    it('are counted by few statements when there are many at once, and each is counted', async () => {
+      const { prisma } = given.database;
+      const statements = jest.spyOn(prisma, '$executeRaw');
+      const refused = refusedWrites(prisma);
+
+      await Promise.all(Array.from({ length: 100 }, () => refused.count(refusal())));
+      await refused.count(refusal());
+
+      expect((await counted()).map(({ count }) => count)).toEqual([101]);
+      expect(statements.mock.calls.length).toBeGreaterThan(0);
+      expect(statements.mock.calls.length).toBeLessThan(10);
+      statements.mockRestore();
     });
 
     it('start another entry in the next minute', async () => {

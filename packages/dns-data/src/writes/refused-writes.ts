@@ -32,26 +32,65 @@ export interface UnsentWrite extends Omit<RefusedWrite, 'tokenId' | 'operation' 
 export async function countUnsent(
   db: Transaction,
   { owner, tokenId, key, operation, code, requestId }: UnsentWrite,
+  times = 1,
 ): Promise<void> {
   const demoId = owner.kind === 'demo' ? owner.id : null;
   const actor = tokenId === null ? 'service' : 'token';
   await db.$executeRaw`
     INSERT INTO dns_audit_entry AS known (team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
-                                          request_id, state, minute, created_at, completed_at)
+                                          request_id, state, count, minute, created_at, completed_at)
     VALUES (${owner.teamId}::uuid, ${demoId}::uuid, ${actor}::dns_actor, ${tokenId}::uuid, ${key.zoneId}, ${key.name}, ${key.type},
-            ${operation}, ${code}, ${requestId}, 'unsent', date_trunc('minute', clock_timestamp()), clock_timestamp(),
+            ${operation}, ${code}, ${requestId}, 'unsent', ${times}, date_trunc('minute', clock_timestamp()), clock_timestamp(),
             clock_timestamp())
     ON CONFLICT (token_id, zone_id, name, type, operation, refusal_code, minute) WHERE minute IS NOT NULL
-    DO UPDATE SET count = known.count + 1, request_id = excluded.request_id,
+    DO UPDATE SET count = known.count + excluded.count, request_id = excluded.request_id,
                   completed_at = greatest(known.completed_at, excluded.completed_at)`;
 }
 
-/** Audit entries for writes that never reached the ledger. */
-export const refusedWrites = (prisma: Transaction) => ({
-  async count({ key, ...write }: RefusedWrite): Promise<void> {
-    const name = storableText(key.name, NAME_CHARACTERS, '\ufffd');
-    const type = storableText(key.type, TYPE_CHARACTERS, '\ufffd');
-    await countUnsent(prisma, { ...write, key: { ...key, name, type } });
-  },
-});
+/** Writes that one statement will count together. */
+interface Batch {
+  times: number;
+  latest: RefusedWrite;
+  readonly counted: Promise<void>;
+}
+
+/**
+ * Audit entries for writes that never reached the ledger. Those that an entry counts together are counted by one statement after the
+ * other, each with all that came meanwhile: a flood must not take the connections that the writes of other teams need.
+ */
+export const refusedWrites = (prisma: Transaction) => {
+  const waiting = new Map<string, Batch>();
+  const last = new Map<string, Promise<unknown>>();
+
+  const begin = (entry: string, write: RefusedWrite): Batch => {
+    const before = last.get(entry) ?? Promise.resolve();
+    const batch: Batch = {
+      times: 0,
+      latest: write,
+      counted: before.then(() => {
+        waiting.delete(entry);
+        return countUnsent(prisma, batch.latest, batch.times);
+      }),
+    };
+    waiting.set(entry, batch);
+    const ended = batch.counted.catch(() => undefined);
+    last.set(entry, ended);
+    void ended.then(() => last.get(entry) === ended && last.delete(entry));
+    return batch;
+  };
+
+  return {
+    async count({ key, ...write }: RefusedWrite): Promise<void> {
+      const name = storableText(key.name, NAME_CHARACTERS, '\ufffd');
+      const type = storableText(key.type, TYPE_CHARACTERS, '\ufffd');
+      const { tokenId, operation, code } = write;
+      const entry = [tokenId, key.zoneId, name, type, operation, code].join('\0');
+      const latest = { ...write, key: { ...key, name, type } };
+      const batch = waiting.get(entry) ?? begin(entry, latest);
+      batch.times += 1;
+      batch.latest = latest;
+      await batch.counted;
+    },
+  };
+};
 export type RefusedWrites = ReturnType<typeof refusedWrites>;
