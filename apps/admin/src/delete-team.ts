@@ -1,7 +1,7 @@
 import type { TeamRecord } from '@corral/auth';
 import { removeConnection } from '@corral/cluster-data';
 import { asConnectionId } from '@corral/contracts';
-import { lockTeamChanges, readClock, type Transaction } from '@corral/database';
+import { lockRows, lockTeamChanges, readClock, type Transaction } from '@corral/database';
 import { endDemosOfTeam } from '@corral/dns-data';
 import { OperatorError } from './operator-error.js';
 
@@ -82,9 +82,7 @@ export async function deleteTeam(tx: Transaction, team: TeamRecord, keepRecords:
   const obstacles = obstaclesOf({ ...team, suspendedAt }, had, keepRecords);
   if (obstacles.length > 0) throw new OperatorError(obstacles.join(' '));
   await endDemosOfTeam(tx, teamId);
-  // In the order in which all lock several tokens.
-  await tx.$queryRaw`
-    SELECT id FROM dns_token WHERE team_id = ${teamId}::uuid AND revoked_at IS NULL ORDER BY id FOR NO KEY UPDATE`;
+  await lockRows(tx, 'dns_token', { team_id: teamId, revoked_at: null });
   await tx.dnsToken.updateMany({ where: { teamId, revokedAt: null }, data: { revokedAt: now } });
   await tx.serviceAccount.deleteMany({ where: { teamId } });
   await tx.membership.deleteMany({ where: { teamId } });

@@ -4,8 +4,8 @@ import { type Effect, fieldText, shortEffect } from '../src/clusters/effect-text
 import { type PlannedChange, removalsIn } from '../src/clusters/planned-change.js';
 import type { Cluster } from '../src/clusters/team-api.js';
 import { goalOf } from '../src/clusters/wait.js';
-import { type Folder, type RunOptions, runCorral, temporaryFolder } from './support/run-corral.js';
-import { aCluster, type FakeClusters, removalOf, startClusters } from './support/start-clusters.js';
+import { type Folder, type RunOptions, temporaryFolder } from './support/run-corral.js';
+import { aCluster, type FakeClusters, removalOf, runOn, startClusters } from './support/start-clusters.js';
 
 /* What `clusters apply` asks for, and whom, before anything is changed. */
 
@@ -22,16 +22,7 @@ afterEach(async () => {
   await folder.remove();
 });
 
-const corral = (args: readonly string[], at: RunOptions = {}) =>
-  runCorral(args, {
-    ...at,
-    env: {
-      CORRAL_CONFIG: folder.file('none.yaml'),
-      CORRAL_URL: api.url,
-      CORRAL_TOKEN: 'corral_token',
-      TERM: 'dumb',
-    },
-  });
+const corral = (args: readonly string[], at: RunOptions = {}) => runOn(api, folder, args, at);
 const documentOf = (name: string, plan: string, pools = ['general', 'own']) =>
   JSON.stringify({
     apiVersion: 'clusters.corral.dev/v1',

@@ -1,7 +1,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type Folder, type RunOptions, runCorral, temporaryFolder } from './support/run-corral.js';
-import { aCluster, type FakeClusters, startClusters } from './support/start-clusters.js';
+import { type Folder, type RunOptions, temporaryFolder } from './support/run-corral.js';
+import { aCluster, type FakeClusters, runOn, startClusters } from './support/start-clusters.js';
 
 /* Clusters as files in git declare them: written by `export`, reviewed as a saved plan, deleted when no file names them. */
 
@@ -18,15 +18,7 @@ afterEach(async () => {
 });
 
 const corral = (args: readonly string[], at: RunOptions = {}) =>
-  runCorral(['--team', 'acme', 'clusters', ...args], {
-    ...at,
-    env: {
-      CORRAL_CONFIG: folder.file('none.yaml'),
-      CORRAL_URL: api.url,
-      CORRAL_TOKEN: 'corral_token',
-      TERM: 'dumb',
-    },
-  });
+  runOn(api, folder, ['--team', 'acme', 'clusters', ...args], at);
 /** A file that declares these clusters. */
 async function fileOf(names: readonly string[], spec: object = {}): Promise<string> {
   const file = folder.file('clusters.yaml');

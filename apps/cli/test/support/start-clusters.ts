@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type FakeService, sendJson, startService } from './run-corral.js';
+import { type FakeService, type Folder, type RunOptions, runCorral, sendJson, startService } from './run-corral.js';
 
 export interface StoredCluster {
   readonly spec: Readonly<Record<string, unknown>>;
@@ -106,3 +106,15 @@ export async function startClusters(): Promise<FakeClusters> {
   });
   return Object.assign(api, service);
 }
+
+/** Runs the command with a token of the team, and without a configuration. */
+export const runOn = ({ url }: FakeClusters, folder: Folder, args: readonly string[], at: RunOptions = {}) =>
+  runCorral(args, {
+    ...at,
+    env: {
+      CORRAL_CONFIG: folder.file('none.yaml'),
+      CORRAL_URL: url,
+      CORRAL_TOKEN: 'corral_token',
+      TERM: 'dumb',
+    },
+  });

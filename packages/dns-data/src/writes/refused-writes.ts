@@ -47,11 +47,13 @@ export async function countUnsent(
                   completed_at = greatest(known.completed_at, excluded.completed_at)`;
 }
 
-/** Writes that one statement will count together. */
+/** Writes that one statement counts together. */
 interface Batch {
   times: number;
   latest: RefusedWrite;
-  readonly counted: Promise<void>;
+  /** Its statement was sent, so nothing can join it. */
+  isSent: boolean;
+  counted: Promise<void>;
 }
 
 /**
@@ -59,23 +61,19 @@ interface Batch {
  * other, each with all that came meanwhile: a flood must not take the connections that the writes of other teams need.
  */
 export const refusedWrites = (prisma: Transaction) => {
-  const waiting = new Map<string, Batch>();
-  const last = new Map<string, Promise<unknown>>();
+  /** The newest batch of each entry that is being counted. */
+  const newest = new Map<string, Batch>();
 
-  const begin = (entry: string, write: RefusedWrite): Batch => {
-    const before = last.get(entry) ?? Promise.resolve();
-    const batch: Batch = {
-      times: 0,
-      latest: write,
-      counted: before.then(() => {
-        waiting.delete(entry);
+  const begin = (entry: string, latest: RefusedWrite): Batch => {
+    const before = newest.get(entry)?.counted.catch(() => undefined) ?? Promise.resolve();
+    const batch: Batch = { times: 0, latest, isSent: false, counted: Promise.resolve() };
+    batch.counted = before
+      .then(() => {
+        batch.isSent = true;
         return countUnsent(prisma, batch.latest, batch.times);
-      }),
-    };
-    waiting.set(entry, batch);
-    const ended = batch.counted.catch(() => undefined);
-    last.set(entry, ended);
-    void ended.then(() => last.get(entry) === ended && last.delete(entry));
+      })
+      .finally(() => newest.get(entry) === batch && newest.delete(entry));
+    newest.set(entry, batch);
     return batch;
   };
 
@@ -83,10 +81,10 @@ export const refusedWrites = (prisma: Transaction) => {
     async count({ key, ...write }: RefusedWrite): Promise<void> {
       const name = storableText(key.name, NAME_CHARACTERS, '\ufffd');
       const type = storableText(key.type, TYPE_CHARACTERS, '\ufffd');
-      const { tokenId, operation, code } = write;
-      const entry = [tokenId, key.zoneId, name, type, operation, code].join('\0');
       const latest = { ...write, key: { ...key, name, type } };
-      const batch = waiting.get(entry) ?? begin(entry, latest);
+      const entry = [write.tokenId, key.zoneId, name, type, write.operation, write.code].join('\0');
+      const found = newest.get(entry);
+      const batch = found === undefined || found.isSent ? begin(entry, latest) : found;
       batch.times += 1;
       batch.latest = latest;
       await batch.counted;
