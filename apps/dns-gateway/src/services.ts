@@ -16,8 +16,8 @@ import {
   driftReporter,
   type MirrorStore,
   mirrorStore,
-  type PollTurns,
-  pollTurns,
+  type PollLeases,
+  pollLeases,
   type ReadRrset,
   type ReadTokenUse,
   type RecordQuota,
@@ -118,7 +118,7 @@ export interface Services extends ServicesOptions {
   readonly underWay: Map<string, WriteUnderWay>;
 
   readonly actions: ActionStore;
-  readonly polls: PollTurns;
+  readonly polls: PollLeases;
   readonly followers: Followers;
 
   readonly upstream: HcloudClient;
@@ -211,7 +211,7 @@ export function buildServices(
     owners: fairQueue(oneAtATime),
     underWay: new Map(),
     actions: actionStore(prisma),
-    polls: pollTurns(prisma),
+    polls: pollLeases(prisma),
     followers: { waiting: new Set(), isLooping: false },
     upstream,
     // A new reader per read, because a zone that was found once may be unreachable the next time.

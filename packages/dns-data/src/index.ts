@@ -8,11 +8,11 @@ export {
 } from './actions/action-store.js';
 export {
   type CheckedAction,
-  type PollTurn,
-  type PollTurns,
-  pollTurns,
+  type PollLease,
+  type PollLeases,
+  pollLeases,
   type UnfinishedAction,
-} from './actions/poll-turns.js';
+} from './actions/poll-leases.js';
 export { type AuditRecord, auditLog } from './audit-log.js';
 export {
   type CourseRecord,

@@ -4,9 +4,9 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   type ActionStore,
   actionStore,
-  type PollTurn,
-  type PollTurns,
-  pollTurns,
+  type PollLease,
+  type PollLeases,
+  pollLeases,
   timedOutAction,
 } from '../src/index.js';
 import { addOf, bodyOf, mirrorFixture, newWrite, writeAccepted } from './mirror-database.js';
@@ -105,13 +105,13 @@ describe('actions', () => {
   });
 });
 
-describe('turns to poll', () => {
+describe('leases to poll', () => {
   const given = mirrorFixture();
 
   const LONG = { intervalMs: 0, leaseMs: 60_000, wantedMs: 60_000 };
-  let polls: PollTurns;
+  let polls: PollLeases;
   beforeAll(() => {
-    polls = pollTurns(given.database.prisma);
+    polls = pollLeases(given.database.prisma);
   });
   beforeEach(async () => {
     await given.database.pool.query('DELETE FROM dns_action_poll');
@@ -131,12 +131,12 @@ describe('turns to poll', () => {
     return ids;
   };
 
-  function ours(turn: PollTurn): Extract<PollTurn, { kind: 'ours' }> {
-    if (turn.kind !== 'ours') throw new Error(`Another has the turn, for ${turn.waitMs} ms.`);
-    return turn;
+  function ours(lease: PollLease): Extract<PollLease, { kind: 'ours' }> {
+    if (lease.kind !== 'ours') throw new Error(`Another has the lease, for ${lease.waitMs} ms.`);
+    return lease;
   }
 
-  describe('the turn to poll actions', () => {
+  describe('the lease to poll actions', () => {
     it('is held by one process at a time, which polls for all waiting clients', async () => {
       const [one, two] = [await startAction(), await startAction()];
       const first = ours(await polls.takePoll([one], LONG));
@@ -155,9 +155,9 @@ describe('turns to poll', () => {
       const open = () => connectPrisma(given.database.url, patientTransactions);
       const processes = Array.from({ length: 6 }, open);
 
-      const turns = await Promise.all(processes.map((prisma) => pollTurns(prisma).takePoll([id], LONG)));
+      const leases = await Promise.all(processes.map((prisma) => pollLeases(prisma).takePoll([id], LONG)));
 
-      expect(turns.filter(({ kind }) => kind === 'ours')).toHaveLength(1);
+      expect(leases.filter(({ kind }) => kind === 'ours')).toHaveLength(1);
       await Promise.all(processes.map((prisma) => prisma.$disconnect()));
     });
 
@@ -176,9 +176,9 @@ describe('turns to poll', () => {
       const id = await startAction();
       const dead = ours(await polls.takePoll([id], { ...LONG, leaseMs: 20 }));
 
-      const next = await waitFor('the turn to be free', async () => {
-        const turn = await polls.takePoll([id], LONG);
-        return turn.kind === 'ours' ? turn : null;
+      const next = await waitFor('the lease to be free', async () => {
+        const lease = await polls.takePoll([id], LONG);
+        return lease.kind === 'ours' ? lease : null;
       });
       await polls.endPoll(dead.until, [], 0);
 
@@ -236,7 +236,7 @@ describe('turns to poll', () => {
     });
   });
 
-  describe('the turn to look up actions without waiting clients', () => {
+  describe('the lease to look up actions without waiting clients', () => {
     const startOld = async (): Promise<number> => {
       const id = await startAction();
       await given.database.pool.query(
@@ -246,7 +246,7 @@ describe('turns to poll', () => {
       return id;
     };
 
-    it('comes once per interval across processes, independent of the polling turn', async () => {
+    it('comes once per interval across processes, independent of the polling lease', async () => {
       const id = await startOld();
       ours(await polls.takePoll([id], LONG));
 

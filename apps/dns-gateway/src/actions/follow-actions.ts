@@ -76,13 +76,13 @@ const idsOf = (waiters: readonly Follower[]): number[] => [
 async function pollOrWait(services: Services, ids: readonly number[]): Promise<boolean> {
   const { polls, actions, upstream, pause, log, config } = services;
   const intervalMs = config.actionPollMs;
-  const turn = await polls.takePoll(ids, { intervalMs, leaseMs: LEASE_MS, wantedMs: WANTED_MS });
-  if (turn.kind === 'taken') {
-    await pause(Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, turn.waitMs)));
+  const lease = await polls.takePoll(ids, { intervalMs, leaseMs: LEASE_MS, wantedMs: WANTED_MS });
+  if (lease.kind === 'taken') {
+    await pause(Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, lease.waitMs)));
     return false;
   }
   const startedAt = services.now();
-  const readings = await upstream.readActions(turn.ids).catch((error: Error) => {
+  const readings = await upstream.readActions(lease.ids).catch((error: Error) => {
     log.warn('actions not read', { error });
     return null;
   });
@@ -92,7 +92,7 @@ async function pollOrWait(services: Services, ids: readonly number[]): Promise<b
     await Promise.all(failed.map(({ entryId, key }) => lookAgain(services, entryId, key)));
   } finally {
     const restMs = Math.max(0, startedAt + intervalMs - services.now());
-    await polls.endPoll(turn.until, readings === null ? [] : turn.ids, restMs);
+    await polls.endPoll(lease.until, readings === null ? [] : lease.ids, restMs);
   }
   return readings === null;
 }

@@ -1,6 +1,6 @@
 import {
   type ActionStore,
-  type PollTurns,
+  type PollLeases,
   type ReportedAction,
   timedOutAction,
   type UnfinishedAction,
@@ -10,7 +10,7 @@ import type { Log } from '@corral/service';
 import type { DnsMetrics } from './metrics.js';
 
 interface LookUpDeps {
-  readonly turns: PollTurns;
+  readonly leases: PollLeases;
   readonly store: ActionStore;
   readonly read: (ids: readonly number[]) => Promise<ActionReading[]>;
   readonly metrics: DnsMetrics;
@@ -33,7 +33,7 @@ export interface LookUpResult {
  * with a failed action would leave the mirror wrong until the next zone sync.
  */
 export const lookUpActions = (deps: LookUpDeps) => async (): Promise<LookUpResult> => {
-  const unfinished = await deps.turns.takeLookUp(deps.intervalMs, deps.runningMsMax);
+  const unfinished = await deps.leases.takeLookUp(deps.intervalMs, deps.runningMsMax);
   if (unfinished.length === 0) return { asked: 0, failed: 0 };
   const reports = await read(deps, unfinished);
   if (reports === null) return { asked: unfinished.length, failed: 0 };

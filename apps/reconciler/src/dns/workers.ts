@@ -6,7 +6,7 @@ import {
   driftReporter,
   endingRrsets,
   mirrorStore,
-  pollTurns,
+  pollLeases,
   settlementStore,
   syncRunStore,
   writeLedger,
@@ -79,7 +79,7 @@ export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOpt
   const shared = { source: hcloud, metrics: recorded, log, reportDrift: driftReporter(metrics, log), graceMs };
   const settle = settleWrites({ ...shared, settlements, mirror: store });
   const lookUp = lookUpActions({
-    turns: pollTurns(prisma),
+    leases: pollLeases(prisma),
     store: actionStore(prisma),
     read: hcloud.readActions,
     metrics: recorded,

@@ -3,7 +3,7 @@ import { type Pool, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
 import { causedByGarden, waitsForGarden } from '../clusters/judge/waiting.js';
 
-/** Names a row that is worked on in turns. */
+/** Names a row that passes work on. */
 export type LeasedId = ClusterId | ServerId;
 
 /** The right to run one pass over a row. Writes take effect only while no later lease was granted. */
@@ -48,7 +48,7 @@ export interface Due<Id extends LeasedId = LeasedId> {
   readonly dueAt: Date;
 }
 
-/** What is worked on in turns: rows with `due_at`, `lease_until` and `lease_fence`. The texts are SQL of ours. */
+/** What passes work on: rows with `due_at`, `lease_until` and `lease_fence`. The texts are SQL of ours. */
 interface LeasedTable<Id extends LeasedId> {
   readonly table: Id extends ClusterId ? 'cluster' : 'adopted_server';
   /** SQL condition for the rows that get passes at all. */
