@@ -38,7 +38,7 @@ import {
 } from './http/caller.js';
 import { oauthErrors, problemShape } from './http/error-shape.js';
 import { problemPages } from './http/problem-pages.js';
-import { checkQuery, refuseIdempotencyKey } from './http/request.js';
+import { checkQuery, noStore, refuseIdempotencyKey } from './http/request.js';
 import { invitationRoutes } from './invitations/routes.js';
 import { kubeconfigRoutes } from './kubeconfigs/routes.js';
 import { nodePoolRoutes } from './node-pools/routes.js';
@@ -110,12 +110,6 @@ const consolePages = ({ config, oidc }: Services) =>
     settings: { openIdConnect: oidc !== null, devSignIn: config.devSignIn, version: corralVersion },
     dnsEndpoint: config.dnsApi?.endpoint ?? null,
   });
-
-/** Every answer contains data of a team or a person. */
-const noStore: RequestHandler = (_req, res, next) => {
-  res.setHeader('Cache-Control', 'no-store');
-  next();
-};
 
 /** Runs before each handler: checks the caller and the query. */
 const before =

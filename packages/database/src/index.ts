@@ -1,4 +1,5 @@
 export { findHold, type Hold, type HoldFinding, isHeld, isHeldNow, rebuiltSinceBackup } from './holds.js';
+export { lockChangesOfTeams, lockRows, lockTeamChanges } from './locks.js';
 export { applyMigrations } from './migrate/apply-migrations.js';
 export { createMigration, diffMigrations } from './migrate/diff-migrations.js';
 export { type Listener, type ListenOptions, listen } from './notifications.js';
@@ -20,7 +21,6 @@ export { type RetentionRule, retentionCount, retentionRules } from './retention/
 export { type Swept, sweepRetention } from './retention/sweep-retention.js';
 export { grantServiceRights, roleOf } from './roles/grant-rights.js';
 export { type DatabaseService, databaseServices } from './roles/service-rights.js';
-export { lockRows } from './row-locks.js';
 export {
   appliedMigrations,
   behindTransactionPooler,
@@ -30,4 +30,3 @@ export {
 } from './server-checks.js';
 export { prepareSession } from './session-settings.js';
 export { isDatabaseAway, isLockTimeout, isUniqueViolation } from './statement-errors.js';
-export { lockChangesOfTeams, lockTeamChanges } from './team-locks.js';

@@ -190,17 +190,16 @@ export interface ClusterView {
   readonly isLocked: boolean;
 }
 
+const quotasOfTeam = {
+  ...prismaSelect(teamColumns.quotas),
+  subscription: { select: { isActive: true } },
+  _count: { select: { clusters: true } },
+} as const;
+
 /** Reads what a change would find. It waits for no change of the team, and none waits for it. */
 export async function viewCluster(db: Transaction, caller: Caller, name: string): Promise<ClusterView> {
   const teamId = caller.team.id;
-  const team = await db.team.findUniqueOrThrow({
-    where: { id: teamId },
-    select: {
-      ...prismaSelect(teamColumns.quotas),
-      subscription: { select: { isActive: true } },
-      _count: { select: { clusters: true } },
-    },
-  });
+  const team = await db.team.findUniqueOrThrow({ where: { id: teamId }, select: quotasOfTeam });
   return {
     db,
     caller,
@@ -226,6 +225,8 @@ export interface UsableConnection {
   readonly prices: KnownPrices | null;
 }
 
+const usableConnection = { id: true, phase: true, priceList: { select: prismaSelect(priceColumns) } } as const;
+
 /** A locked one stays until the cluster is written. That waits for a concurrent deletion, and then finds nothing. */
 export async function findConnection(
   { db, caller: { team }, isLocked }: ClusterView,
@@ -234,7 +235,7 @@ export async function findConnection(
   if (isLocked) await keepConnectionOf(db, team.id, ref);
   const found = await db.connection.findUnique({
     where: { teamId_ref: { teamId: team.id, ref } },
-    select: { id: true, phase: true, priceList: { select: prismaSelect(priceColumns) } },
+    select: usableConnection,
   });
   if (found === null) return null;
   const { id, phase, priceList } = found;

@@ -248,3 +248,9 @@ export function checkNamed(field: 'name' | 'ref', named: unknown, path: string):
   if (named === undefined || named === null || named === path) return;
   throw invalidField('validation_failed', `/metadata/${field}`, `must match the path, ${path}`);
 }
+
+/** Every answer contains data of a team or a person. */
+export const noStore: RequestHandler = (_req, res, next) => {
+  res.setHeader('Cache-Control', 'no-store');
+  next();
+};
