@@ -142,12 +142,15 @@ export class ClientGone extends Error {
   }
 }
 
+/** One for all requests: none shows where it was made, and each request ends with it. */
+const hasGone = new ClientGone();
+
 /** Aborts when the client disconnects before it got an answer, and after the answer was sent. The reason is a `ClientGone`. */
 export function clientGone(res: Response): AbortSignal {
   const known: AbortSignal | undefined = res.locals.gone;
   if (known !== undefined) return known;
   const gone = new AbortController();
-  const leave = () => gone.abort(new ClientGone());
+  const leave = () => gone.abort(hasGone);
   res.locals.gone = gone.signal;
   if (res.closed) leave();
   else res.once('close', leave);
