@@ -310,15 +310,15 @@ describe('rows', () => {
       const [back, gone] = [await steady(), await steady()];
       for (const { id } of [back, gone]) await at.pool.query('UPDATE cluster SET due_at = now() WHERE id = $1', [id]);
       await at.pool.query(`UPDATE cluster SET observed_hash = 'absent' WHERE id = $1`, [gone.id]);
-      const turns = [await take(back), await take(gone)];
+      const taken = [await take(back), await take(gone)];
 
       const changed = await dueStore(at.pool).makeChangedDue([seen(back.namespace, back.shootName, 'h1')]);
       const missing = await dueStore(at.pool).makeMissingDue({ seenNames: [], limit: 1_000 }, null);
 
       expect(changed).toEqual([]);
       expect(missing.ids).toContain(gone.id);
-      for (const turn of turns) {
-        expect(await leases.release(turn, { nextPassMs: null })).toEqual({ kind: 'released', again: true });
+      for (const each of taken) {
+        expect(await leases.release(each, { nextPassMs: null })).toEqual({ kind: 'released', again: true });
       }
     });
 

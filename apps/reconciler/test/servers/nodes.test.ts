@@ -293,21 +293,21 @@ describe('node store', () => {
       id,
       cluster.poolId,
     ]);
-    lease = await turn();
+    lease = await takeLease();
   });
 
-  async function turn(): Promise<PassLease<ServerId>> {
+  async function takeLease(): Promise<PassLease<ServerId>> {
     await at.pool.query(
       "UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s', lease_until = NULL WHERE id = $1",
       [id],
     );
     const answer = await leaseStore(at.pool, serverTable).takeLease(id, 60_000);
-    if (answer.kind !== 'taken') throw new Error(`The turn was not taken: ${answer.kind}`);
+    if (answer.kind !== 'taken') throw new Error(`The lease was not taken: ${answer.kind}`);
     return answer.lease;
   }
   const read = async (): Promise<WantedServer> => {
     const found = await store.read(lease);
-    if (found === null) throw new Error('The turn is over.');
+    if (found === null) throw new Error('The lease is over.');
     return found.wanted;
   };
   const join = async (wanted: WantedServer) =>
@@ -410,7 +410,7 @@ describe('node store', () => {
         'it was acknowledged again',
         () => at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]),
       ],
-      ['another pass has its lease', () => turn()],
+      ['another pass has its lease', () => takeLease()],
     ])('writes nothing when %s after the read', async (_what, change) => {
       const wanted = await read();
       await change();
