@@ -1,7 +1,7 @@
-import { ActionIcon, Button, Menu, NativeSelect } from '@mantine/core';
+import { ActionIcon, Button, NativeSelect } from '@mantine/core';
 import { useQueryClient, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, Outlet, useMatches, useNavigate, useRouterState } from '@tanstack/react-router';
-import { CircleUser, Menu as MenuIcon, Search } from 'lucide-react';
+import { Menu, Search } from 'lucide-react';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { meQuery } from '../api/queries.js';
@@ -10,16 +10,16 @@ import { Page } from '../ui/page.js';
 import { clockOf } from '../ui/relative-time.js';
 import { LiveUpdatesProvider, OnceBegun, useLiveState } from './live-updates-provider.js';
 import { Navigation } from './navigation.js';
+import { PersonButton } from './person-button.js';
 import styles from './shell.module.css';
 import { useShortcuts } from './shortcuts.js';
-import { useSignOut } from './use-sign-out.js';
 import { useTeam } from './use-team.js';
 
 const RoleNeeded = lazy(() => import('./role-needed.js').then(({ RoleNeeded }) => ({ default: RoleNeeded })));
 const ShortcutHelp = lazy(() => import('./shortcut-help.js').then(({ ShortcutHelp }) => ({ default: ShortcutHelp })));
 const MenuDrawer = lazy(() => import('./menu-drawer.js').then(({ MenuDrawer }) => ({ default: MenuDrawer })));
 const SignInAgain = lazy(() => import('./sign-in-again.js').then(({ SignInAgain }) => ({ default: SignInAgain })));
-const About = lazy(() => import('./about.js').then(({ About }) => ({ default: About })));
+const PersonMenu = lazy(() => import('./person-menu.js').then(({ PersonMenu }) => ({ default: PersonMenu })));
 const Palette = lazy(() => import('./palette.js').then(({ Palette }) => ({ default: Palette })));
 
 /** The frame of all pages of a team: navigation, team switcher, live state, palette. */
@@ -51,7 +51,7 @@ export function Shell({ team }: { readonly team: string }) {
               onClick={() => setMenuOpen(true)}
               aria-label="Menu"
             >
-              <MenuIcon size={16} aria-hidden />
+              <Menu size={16} aria-hidden />
             </ActionIcon>
             <Button leftSection={<Search size={14} aria-hidden />} onClick={() => setPaletteOpen(true)}>
               Search&nbsp;<kbd>{navigator.platform.startsWith('Mac') ? '⌘' : 'Ctrl '}K</kbd>
@@ -118,34 +118,10 @@ function TeamSwitcher({ team }: { readonly team: string }) {
 
 function Person() {
   const { data: me } = useSuspenseQuery(meQuery());
-  const [isAboutOpen, setAboutOpen] = useState(false);
-  const signOut = useSignOut();
   return (
-    <>
-      <Menu position="top-start">
-        <Menu.Target>
-          <Button variant="subtle" color="gray" leftSection={<CircleUser size={14} aria-hidden />} justify="flex-start">
-            {me.displayName || me.email}
-          </Button>
-        </Menu.Target>
-        <Menu.Dropdown>
-          <Menu.Label>{me.email}</Menu.Label>
-          <Menu.Item component={Link} to="/me">
-            Sessions and preferences
-          </Menu.Item>
-          <Menu.Item component="a" href="/docs/">
-            API reference
-          </Menu.Item>
-          <Menu.Item onClick={() => setAboutOpen(true)}>About Corral</Menu.Item>
-          <Menu.Item onClick={() => signOut.mutate()}>Sign out</Menu.Item>
-        </Menu.Dropdown>
-      </Menu>
-      {isAboutOpen && (
-        <Suspense fallback={null}>
-          <About onClose={() => setAboutOpen(false)} />
-        </Suspense>
-      )}
-    </>
+    <Suspense fallback={<PersonButton person={me} />}>
+      <PersonMenu me={me} />
+    </Suspense>
   );
 }
 

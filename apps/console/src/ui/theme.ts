@@ -4,8 +4,6 @@ import {
   localStorageColorSchemeManager,
   type MantineColorsTuple,
   type MantineThemeOverride,
-  Menu,
-  Modal,
   type VariantColorsResolver,
 } from '@mantine/core';
 import { type ComponentProps, createElement, type MouseEvent } from 'react';
@@ -78,12 +76,13 @@ export const theme: MantineThemeOverride = createTheme({
   cursorType: 'pointer',
   variantColorResolver,
   components: {
+    // Plain objects, since `extend` of a component would load it with the first page.
     // `renderRoot` is a property of all elements of Mantine, which its types leave out here.
     Button: Button.extend({
       defaultProps: { size: 'xs', variant: 'default', ...({ renderRoot: buttonRoot } as object) },
     }),
-    Menu: Menu.extend({ defaultProps: { withInitialFocusPlaceholder: false, shadow: 'md' } }),
-    Modal: Modal.extend({ defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, centered: true } }),
+    Menu: { defaultProps: { withInitialFocusPlaceholder: false, shadow: 'md' } },
+    Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, centered: true } },
     TextInput: { defaultProps: { size: 'xs' } },
     Textarea: { defaultProps: { size: 'xs' } },
     NumberInput: { defaultProps: { size: 'xs' } },
