@@ -90,7 +90,6 @@ interface DuePrices extends ConnectionToken {
   readonly failures: number;
 }
 
-/** A connection gets its row when it becomes ready. */
 const ofReadyConnections = {
   table: 'price_list',
   key: 'connection_id',
@@ -99,8 +98,14 @@ const ofReadyConnections = {
 };
 
 export const priceStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
-  /** Claims ready connections with due prices. They are due again after `retryMs` unless an outcome is recorded. */
+  /**
+   * Claims ready connections with due prices. They are due again after `retryMs` unless an outcome is recorded. A connection that has
+   * become ready, whoever found that out, gets its row here.
+   */
   async claimDue(limit: number, retryMs: number): Promise<DuePrices[]> {
+    const unread = { where: { phase: 'Ready', priceList: null }, select: { id: true }, take: limit } as const;
+    const added = (await prisma.connection.findMany(unread)).map(({ id }) => ({ connectionId: id }));
+    if (added.length > 0) await prisma.priceList.createMany({ data: added, skipDuplicates: true });
     const claimed = await claimRows(prisma, ofReadyConnections, { limit, retryMs });
     if (claimed.size === 0) return [];
     const rows = await prisma.connection.findMany({

@@ -189,8 +189,8 @@ export const verificationStore = ({ pool, prisma }: Pick<Services, 'pool' | 'pri
          FROM recorded
          WHERE target_kind = 'Connection' AND target_id = $1 AND ${isOpenIn('operation')}
        ), priced AS (
-         INSERT INTO price_list (connection_id) SELECT $1 FROM recorded WHERE $3 = 'Ready'
-         ON CONFLICT (connection_id) DO UPDATE SET due_at = clock_timestamp() WHERE (SELECT has_changed FROM recorded)
+         UPDATE price_list SET due_at = clock_timestamp()
+         WHERE connection_id = $1 AND $3 = 'Ready' AND (SELECT has_changed FROM recorded)
        )
        SELECT has_changed FROM recorded`,
       [

@@ -233,11 +233,7 @@ describe('prices', () => {
       openToken,
       readPrices: typeof reading === 'object' ? async () => reading : reading,
     })(new AbortController().signal);
-  const aConnection = async () => {
-    const id = await at.addConnection(acme, `p-${randomUUID().slice(0, 8)}`);
-    await at.pool.query('INSERT INTO price_list (connection_id) VALUES ($1)', [id]);
-    return id;
-  };
+  const aConnection = () => at.addConnection(acme, `p-${randomUUID().slice(0, 8)}`);
   const rowOf = async (id: string) =>
     (
       await at.pool.query(
