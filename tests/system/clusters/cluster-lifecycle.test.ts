@@ -50,6 +50,7 @@ describe('a cluster, from its declaration to its deletion', () => {
     const id = await declareDraft();
     await giveFirstPool(id);
     await expectRisingProgress(id);
+    await learnPrices();
     await enter();
     await declareTheSame();
     await hibernateAndResume();
@@ -113,6 +114,16 @@ describe('a cluster, from its declaration to its deletion', () => {
     expect(progress[0]).toBe(0);
     expect(new Set(progress).size).toBeGreaterThan(2);
     expect(progress.at(-1)).toBe(100);
+  }
+
+  /** The prices of the project are read without anyone asking for it. */
+  async function learnPrices(): Promise<void> {
+    const priced = await untilCluster(acme, 'web', 'priced', ({ status }) => status.cost.monthly.minimum !== null);
+
+    expect(priced.status.cost).toMatchObject({
+      currency: 'EUR',
+      monthly: { minimum: expect.stringMatching(/^\d+\.\d+$/) },
+    });
   }
 
   /** A kubeconfig gives access, and is not stored. */
