@@ -63,6 +63,38 @@ describe('what is declared', () => {
   });
 });
 
+describe('what a file leaves to people', () => {
+  const writeIgnoring = async (spec: object) => {
+    const file = await fileOf(['web'], spec);
+    const document = JSON.parse(await readFile(file, 'utf8'));
+    await writeFile(file, JSON.stringify({ ...document, 'x-corral': { ignore: ['region'] } }));
+    return file;
+  };
+
+  it('stays as it is when the rest is applied, also from a saved plan', async () => {
+    const file = await writeIgnoring({ region: 'fsn1', hibernated: true });
+    const plan = folder.file('plan.json');
+    await corral(['plan', '-f', file, '--out', plan]);
+
+    expect(await corral(['apply', plan])).toMatchObject({ code: 0 });
+    expect(api.clusters.get('web')?.spec).toMatchObject({ region: 'hel1', hibernated: true });
+    expect((await corral(['diff', '-f', file])).code).toBe(0);
+  });
+
+  it('is what the file says of a cluster that does not exist', async () => {
+    api.clusters.delete('web');
+
+    expect(await corral(['apply', '-f', await writeIgnoring({ region: 'fsn1' })])).toMatchObject({ code: 0 });
+    expect(api.clusters.get('web')?.spec.region).toBe('fsn1');
+  });
+
+  it('is the version, as long as it is at least that of the file', async () => {
+    const file = await fileOf(['web'], { kubernetesVersion: undefined, minKubernetesVersion: '1.33' });
+
+    expect(await corral(['diff', '-f', file])).toMatchObject({ code: 0, err: '' });
+  });
+});
+
 describe('clusters that no file names', () => {
   it('stay unless they are to be pruned', async () => {
     expect(await corral(['apply', '-f', await fileOf(['web', 'api'])])).toMatchObject({ code: 0 });

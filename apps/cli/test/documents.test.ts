@@ -47,6 +47,19 @@ describe('documents', () => {
       'a cluster has no metadata.labels. Remove what has no meaning',
     ],
     ['an unknown member', `${document('web')}replicas: 3\n`, 'a cluster has no replicas'],
+    ['two versions', document('web').replace('spec: {', 'spec: {minKubernetesVersion: "1.33", '), 'Keep one of them'],
+    [
+      'a least version that is none',
+      document('web').replace('kubernetesVersion: "1.34"', 'minKubernetesVersion: newest'),
+      'spec.minKubernetesVersion has to be a version such as "1.34"',
+    ],
+    [
+      'a least version that YAML reads as a number',
+      document('web').replace('kubernetesVersion: "1.34"', 'minKubernetesVersion: 1.30'),
+      'spec.minKubernetesVersion has to be text. Quote it: "1.30"',
+    ],
+    ['a wish that nobody knows', `${document('web')}x-corral: {skip: [region]}\n`, 'x-corral has a list of fields'],
+    ['a path that is none', `${document('web')}x-corral: {ignore: [spec.region]}\n`, 'x-corral has a list of fields'],
     ['a number for a name', document('2024'), 'metadata.name has to be text. Quote it: "2024"'],
     ['a tag that means nothing', document('web').replace('"1.34"', '!env VERSION'), 'file: Unresolved tag: !env'],
     [

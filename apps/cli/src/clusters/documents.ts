@@ -8,8 +8,12 @@ import { unquotedTexts } from './unquoted-texts.js';
 /** A cluster as a file declares it. */
 export interface ClusterDocument {
   readonly name: string;
-  /** Sent as it is: the API checks it. */
+  /** Sent as it is, but for what is resolved: the API checks it. */
   readonly spec: Readonly<Record<string, unknown>>;
+  /** Fields that are left to others, as paths below `spec`. */
+  readonly ignore?: readonly string[];
+  /** In place of a version: the least that it may be. */
+  readonly minKubernetesVersion?: string;
   /** Its place, such as `clusters.yaml, document 2`. */
   readonly source: string;
 }
@@ -138,7 +142,39 @@ function clusterOf(body: unknown, path: readonly (string | number)[], place: Pla
   if (itsTeam !== undefined && itsTeam !== place.team)
     return wrong(`metadata.team is ${String(itsTeam)}, and you act for ${place.team}`);
   if (!isObject(spec)) return wrong('spec has to be an object');
-  return { name, spec, source: place.where };
+  const { minKubernetesVersion, ...declared } = spec;
+  const flaw = flawInExtension(body[EXTENSION]) ?? flawInLeast(minKubernetesVersion, declared.kubernetesVersion);
+  if (flaw !== null) return wrong(flaw);
+  const { ignore } = (body[EXTENSION] ?? {}) as Pick<ClusterDocument, 'ignore'>;
+  return {
+    name,
+    spec: declared,
+    source: place.where,
+    ...(ignore === undefined ? {} : { ignore }),
+    ...(minKubernetesVersion === undefined ? {} : { minKubernetesVersion: minKubernetesVersion as string }),
+  };
+}
+
+/** What the command does and the API does not know. */
+const EXTENSION = 'x-corral';
+const IGNORED_MAX = 100;
+const ignorable = /^[\w*-]+(\/[\w*-]+)*$/;
+
+function flawInExtension(extension: unknown): string | null {
+  if (extension === undefined) return null;
+  const example = `${EXTENSION} has a list of fields, such as {ignore: [nodePools/*/maximum]}`;
+  if (!isObject(extension) || Object.keys(extension).some((name) => name !== 'ignore')) return example;
+  const { ignore } = extension;
+  if (!Array.isArray(ignore) || ignore.length > IGNORED_MAX) return example;
+  return ignore.every((path) => typeof path === 'string' && ignorable.test(path)) ? null : example;
+}
+
+function flawInLeast(least: unknown, version: unknown): string | null {
+  if (least === undefined) return null;
+  if (version !== undefined) return 'spec has kubernetesVersion and minKubernetesVersion. Keep one of them';
+  return typeof least === 'string' && /^\d{1,3}(\.\d{1,3}){1,2}$/.test(least)
+    ? null
+    : 'spec.minKubernetesVersion has to be a version such as "1.34" or "1.34.2"';
 }
 
 const badOf = ({ where }: Pick<Place, 'where'>, problem: string): BadDocument => ({

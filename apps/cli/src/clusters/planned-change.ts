@@ -3,10 +3,12 @@ import { CorralError, isCorralError } from '@corral/client';
 import { CliError } from '../exit-codes.js';
 import type { ClusterDocument } from './documents.js';
 import { differenceText, type Effect } from './effect-text.js';
+import { resolvedSpec } from './resolve.js';
 import { type Cluster, type ClusterPlan, findCluster, type TeamApi } from './team-api.js';
 
 /** What a declaration would do, and to what. */
 export interface PlannedChange {
+  /** With everything resolved. */
   readonly document: ClusterDocument;
   /** The cluster that was planned for; null for a new one. */
   readonly current: Cluster | null;
@@ -24,15 +26,17 @@ const FIELDS_SHOWN = 5;
 const READS_MAX = 3;
 
 /** Asks the API what the declaration would do. @throws CorralError for a declaration that it refuses */
-export async function planCluster(api: TeamApi, document: ClusterDocument): Promise<PlannedChange> {
+export async function planCluster(api: TeamApi, declared: ClusterDocument): Promise<PlannedChange> {
+  const { name, source } = declared;
   for (let reads = 1; ; reads += 1) {
-    const current = await findCluster(api, document.name);
+    const current = await findCluster(api, name);
+    const document = { name, source, spec: resolvedSpec(declared, current?.spec ?? null) };
     try {
       const answer = await put(api, document, current, { dryRun: true });
       return { document, current, plan: answer.body as ClusterPlan };
     } catch (error) {
       if (!isCorralError(error) || error.status !== 412) throw error;
-      if (reads === READS_MAX) throw changedMeanwhile(document.name);
+      if (reads === READS_MAX) throw changedMeanwhile(name);
     }
   }
 }

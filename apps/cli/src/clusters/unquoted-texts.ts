@@ -20,7 +20,10 @@ interface Schema {
 
 const text: Schema = { type: 'string' };
 const schema: Schema = {
-  properties: { metadata: { properties: { name: text, team: text } }, spec: clusterSpecSchema },
+  properties: {
+    metadata: { properties: { name: text, team: text } },
+    spec: { ...clusterSpecSchema, properties: { ...clusterSpecSchema.properties, minKubernetesVersion: text } },
+  },
 };
 
 interface Place {
