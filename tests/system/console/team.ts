@@ -178,11 +178,11 @@ export function testTeam(started: () => RunningConsole): void {
     const requestId = (await page.getByText(/^Request /).textContent())?.split(' ')[1] ?? '';
     await page.goto(page.url().replace(/\?.*/, ''));
     await page.getByRole('row', { name: /first/ }).waitFor();
-    await page.getByLabel('Whole request ID').fill(requestId);
+    await page.getByLabel('Request', { exact: true }).fill(requestId);
     await page.getByRole('row', { name: /first/ }).waitFor({ state: 'detached' });
     await page.getByRole('row', { name: /third/ }).waitFor();
 
-    await page.getByLabel('Whole name of the target').fill('nothing');
+    await page.getByLabel('Target', { exact: true }).fill('nothing');
     await page.getByText('No entry matches the filters.').waitFor();
     await page.getByRole('button', { name: 'Clear' }).click();
     await page.getByRole('row', { name: /Created DNS token.*first/ }).waitFor();

@@ -1,9 +1,11 @@
 import { mkdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
 import { startOrExit } from '@corral/service';
 import type { Page } from 'playwright-core';
 import { type RunningConsole, startConsole } from '../console/running-console.js';
+import { takeAlbum } from './album.js';
 import { createExampleTeam } from './example-team.js';
 
 const SIZE = { width: 1280, height: 800 } as const;
@@ -80,16 +82,22 @@ const pictures: readonly Picture[] = [
 ];
 
 await startOrExit('npm run screenshots', async () => {
+  const { values } = parseArgs({ options: { album: { type: 'string' } } });
   const running = await startConsole();
   try {
     await createExampleTeam(running);
-    await mkdir(folder, { recursive: true });
-    for (const theme of ['light', 'dark'] as const) await takeAll(running, theme);
+    if (values.album === undefined) await takePictures(running);
+    else await takeAlbum(running, resolve(values.album));
   } finally {
     await running.stop();
   }
   process.exit();
 });
+
+async function takePictures(running: RunningConsole): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const theme of ['light', 'dark'] as const) await takeAll(running, theme);
+}
 
 async function takeAll(running: RunningConsole, theme: 'light' | 'dark'): Promise<void> {
   const context = await running.signedIn({ ...SIZE, theme });

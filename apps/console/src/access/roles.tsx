@@ -33,6 +33,7 @@ export const RolesMatrix = () => (
   <Section title="Who may do what">
     <Table
       caption="Rights of the roles"
+      isNarrow
       rows={abilities}
       rowKey={({ what }) => what}
       columns={[

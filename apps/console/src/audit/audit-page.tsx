@@ -111,7 +111,8 @@ function Filters() {
         onChange={(event) => set('outcome', event.currentTarget.value)}
       />
       <DelayedInput
-        label="Whole name of the target"
+        label="Target"
+        placeholder="Whole name"
         value={filters.name ?? ''}
         onChange={(value) => set('name', value)}
         isFirst
@@ -123,12 +124,14 @@ function Filters() {
         onChange={(event) => set('action', event.currentTarget.value)}
       />
       <DelayedInput
-        label="Whole address, or token, service …"
+        label="Who"
+        placeholder="Whole address or name"
         value={filters.actor ?? ''}
         onChange={(value) => set('actor', value)}
       />
       <DelayedInput
-        label="Whole request ID"
+        label="Request"
+        placeholder="Whole ID"
         value={filters.request_id ?? ''}
         onChange={(value) => set('request_id', value)}
       />
@@ -153,6 +156,7 @@ const TYPING_MS = 400;
 
 interface DelayedInputProps {
   readonly label: string;
+  readonly placeholder: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
   /** The one that `/` leads to. */
@@ -160,7 +164,7 @@ interface DelayedInputProps {
 }
 
 /** The API filters, so it is asked when typing stops. */
-function DelayedInput({ label, value, onChange, isFirst = false }: DelayedInputProps) {
+function DelayedInput({ label, placeholder, value, onChange, isFirst = false }: DelayedInputProps) {
   const [typed, setTyped] = useState(value);
   useEffect(() => setTyped(value), [value]);
   useEffect(() => {
@@ -171,6 +175,7 @@ function DelayedInput({ label, value, onChange, isFirst = false }: DelayedInputP
   return (
     <TextInput
       label={label}
+      placeholder={placeholder}
       value={typed}
       onChange={(event) => setTyped(event.currentTarget.value)}
       spellCheck={false}
@@ -183,7 +188,7 @@ function Entries({ entries }: { readonly entries: readonly AuditEntry[] }) {
   const [shown, setShown] = useState<string | null>(null);
   return (
     <div className={tableStyles.scroll}>
-      <table className={tableStyles.table}>
+      <table className={`${tableStyles.table} ${tableStyles.narrow} ${styles.entries}`}>
         <caption className="visually-hidden">Entries of the audit log</caption>
         <thead>
           <tr>

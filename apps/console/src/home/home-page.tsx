@@ -1,7 +1,6 @@
 import type { Cluster, Operation } from '@corral/contracts';
-import { type UseQueryResult, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
 import {
   auditQuery,
   catalogueQuery,
@@ -18,7 +17,7 @@ import { teamPath } from '../shell/navigation.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { moneyRange, pricedMonthly, sumOfRanges, unpricedText } from '../ui/money.js';
 import { Page, Section } from '../ui/page.js';
-import { Loaded, Loading } from '../ui/states.js';
+import { AllLoaded, Loaded } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
 import { Time, useNow } from '../ui/time.js';
 import { type Attention, attentionOf } from './attention.js';
@@ -49,6 +48,22 @@ export function HomePage() {
     },
     now,
   );
+  const needed = [
+    { query: clusters, what: 'clusters' },
+    { query: connections, what: 'connections' },
+    { query: tokens, what: 'DNS tokens' },
+    { query: usage, what: 'the usage of DNS' },
+    { query: catalogue, what: 'the limits of clusters' },
+  ];
+  const all = [...needed, { query: operations, what: 'operations' }];
+  // An outage is said once.
+  if (all.every(({ query }) => query.data === undefined && query.error !== null)) {
+    return (
+      <Page>
+        <AllLoaded queries={all}>{null}</AllLoaded>
+      </Page>
+    );
+  }
   const isEmpty = clusters.data?.length === 0 && usage.data?.records.used === 0;
   return (
     <Page>
@@ -57,15 +72,7 @@ export function HomePage() {
       )}
       <Section title={attention.length === 0 ? 'Needs attention' : `Needs attention (${attention.length})`}>
         {attention.length > 0 && <AttentionList team={slug} attention={attention} />}
-        <AllLoaded
-          queries={[
-            { query: clusters, what: 'clusters' },
-            { query: connections, what: 'connections' },
-            { query: tokens, what: 'DNS tokens' },
-            { query: usage, what: 'the usage of DNS' },
-            { query: catalogue, what: 'the limits of clusters' },
-          ]}
-        >
+        <AllLoaded queries={needed}>
           {attention.length === 0 && <p className="muted">Nothing needs attention.</p>}
         </AllLoaded>
       </Section>
@@ -111,24 +118,6 @@ export function HomePage() {
       <Changes team={team} operations={operations.data ?? []} />
     </Page>
   );
-}
-
-interface AllLoadedProps {
-  readonly queries: readonly { readonly query: UseQueryResult<unknown>; readonly what: string }[];
-  readonly children: ReactNode;
-}
-
-/** What is only true when everything is loaded; before, what is missing. */
-function AllLoaded({ queries, children }: AllLoadedProps) {
-  const missing = queries.filter(({ query }) => query.data === undefined);
-  if (missing.length === 0) return children;
-  const failed = missing.filter(({ query }) => query.error !== null);
-  if (failed.length === 0) return <Loading what="what needs attention" />;
-  return failed.map(({ query, what }) => (
-    <Loaded key={what} query={query} what={what}>
-      {() => null}
-    </Loaded>
-  ));
 }
 
 function AttentionList({ team, attention }: { readonly team: string; readonly attention: readonly Attention[] }) {

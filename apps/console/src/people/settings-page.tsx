@@ -1,5 +1,5 @@
 import { isCorralError } from '@corral/client';
-import type { TeamBody } from '@corral/contracts';
+import type { CatalogueBody, DnsUsageBody, TeamBody } from '@corral/contracts';
 import { Button, Group, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { corral } from '../api/corral.js';
@@ -8,7 +8,7 @@ import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
 import { Page, Section } from '../ui/page.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
+import { AllLoaded, Empty, Failed, Loaded } from '../ui/states.js';
 import { Meter, Status } from '../ui/status.js';
 import { Table } from '../ui/table.js';
 import { Expiry } from '../ui/time.js';
@@ -123,36 +123,40 @@ function Subscription({ body }: { readonly body: TeamBody }) {
   );
 }
 
-interface Quota {
-  readonly name: string;
-  readonly used: number;
-  readonly limit: number;
-}
-
 function Quotas({ team }: { readonly team: string }) {
   const usage = useQuery(dnsUsageQuery(team));
   const catalogue = useQuery(catalogueQuery(team));
-  const limits = catalogue.data?.limits;
-  const rows: Quota[] = [
-    ...(usage.data === undefined
-      ? []
-      : [
-          { name: 'Records', used: usage.data.records.used, limit: usage.data.records.limit },
-          { name: 'DNS tokens', used: usage.data.tokens.active, limit: usage.data.tokens.limit },
-        ]),
-    ...(limits === undefined
-      ? []
-      : [
-          { name: 'Clusters', ...limits.clusters },
-          { name: 'Connections', ...limits.connections },
-          { name: 'Adopted servers', ...limits.adoptedServers },
-        ]),
+  const queries = [
+    { query: usage, what: 'the usage of DNS' },
+    { query: catalogue, what: 'the limits of clusters' },
+  ];
+  return (
+    <AllLoaded queries={queries}>
+      {usage.data !== undefined && catalogue.data !== undefined && (
+        <QuotaTable usage={usage.data} limits={catalogue.data.limits} />
+      )}
+    </AllLoaded>
+  );
+}
+
+interface QuotaTableProps {
+  readonly usage: DnsUsageBody;
+  readonly limits: CatalogueBody['limits'];
+}
+
+function QuotaTable({ usage: { records, tokens }, limits }: QuotaTableProps) {
+  const quotas = [
+    { name: 'Records', used: records.used, limit: records.limit },
+    { name: 'DNS tokens', used: tokens.active, limit: tokens.limit },
+    { name: 'Clusters', ...limits.clusters },
+    { name: 'Connections', ...limits.connections },
+    { name: 'Adopted servers', ...limits.adoptedServers },
   ];
   return (
     <>
       <Table
         caption="Quotas of the team"
-        rows={rows}
+        rows={quotas}
         rowKey={({ name }) => name}
         columns={[
           { id: 'name', label: 'Quota', cell: ({ name }) => name },
@@ -166,13 +170,10 @@ function Quotas({ team }: { readonly team: string }) {
           },
         ]}
       />
-      {catalogue.error !== null && <Failed error={catalogue.error} what="The limits of clusters are not known." />}
-      {limits !== undefined && (
-        <p className="muted">
-          A cluster has at most {limits.nodePoolsPerCluster} node pools and {limits.nodesPerCluster} nodes. Operators
-          can raise quotas.
-        </p>
-      )}
+      <p className="muted">
+        A cluster has at most {limits.nodePoolsPerCluster} node pools and {limits.nodesPerCluster} nodes. Operators can
+        raise quotas.
+      </p>
     </>
   );
 }

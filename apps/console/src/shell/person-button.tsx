@@ -6,7 +6,8 @@ import type { ComponentProps } from 'react';
 export function PersonButton({
   person,
   ...more
-}: { readonly person: { readonly displayName: string; readonly email: string } } & ButtonProps & ComponentProps<'button'>) {
+}: { readonly person: { readonly displayName: string; readonly email: string } } & ButtonProps &
+  ComponentProps<'button'>) {
   return (
     <Button
       variant="subtle"

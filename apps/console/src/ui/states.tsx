@@ -78,3 +78,29 @@ export function Loaded<T>({ query, what, forbidden, children }: LoadedProps<T>) 
   }
   return <Failed error={error} what={`${subject} could not be loaded.`} onRetry={() => void refetch()} />;
 }
+
+export interface AllLoadedProps {
+  readonly queries: readonly { readonly query: UseQueryResult<unknown>; readonly what: string }[];
+  readonly children: ReactNode;
+}
+
+/** Shows what is only true when everything is loaded, and otherwise in one box what is missing. */
+export function AllLoaded({ queries, children }: AllLoadedProps) {
+  const missing = queries.filter(({ query }) => query.data === undefined);
+  if (missing.length === 0) return children;
+  const failed = missing.filter(({ query }) => query.error !== null);
+  if (failed.length === 0) return <Loading what={listed(missing)} />;
+  const subject = listed(failed);
+  return (
+    <Failed
+      error={failed[0]?.query.error}
+      what={`${subject.charAt(0).toUpperCase()}${subject.slice(1)} could not be loaded.`}
+      onRetry={() => {
+        for (const { query } of failed) void query.refetch();
+      }}
+    />
+  );
+}
+
+const listed = (parts: readonly { readonly what: string }[]): string =>
+  new Intl.ListFormat('en-GB').format(parts.map(({ what }) => what));

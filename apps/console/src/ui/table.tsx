@@ -21,6 +21,8 @@ export interface TableProps<T> {
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
   readonly initialSort?: string;
+  /** True for a few narrow columns, which fit on a phone. Others become lists of fields there. */
+  readonly isNarrow?: boolean;
 }
 
 interface Sort {
@@ -29,14 +31,14 @@ interface Sort {
 }
 
 /** A plain table: rows as text that the browser can find and select. Long and editable lists have grids of their own. */
-export function Table<T>({ caption, columns, rows, rowKey, initialSort }: TableProps<T>) {
+export function Table<T>({ caption, columns, rows, rowKey, initialSort, isNarrow }: TableProps<T>) {
   const [sort, setSort] = useState<Sort | null>(
     initialSort === undefined ? null : { column: initialSort, isDescending: false },
   );
   const sorted = useMemo(() => sortedRows(rows, columns, sort), [rows, columns, sort]);
   return (
     <div className={styles.scroll}>
-      <table className={styles.table}>
+      <table className={`${styles.table} ${isNarrow ? styles.narrow : styles.stacks}`}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
