@@ -5,6 +5,7 @@ import { Button, Drawer } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
+import { auditOutcomeNames, didOf } from '../api/words.js';
 import { actorOf, rrsetChangeOf, toneOf } from '../audit/audit-entry-view.js';
 import { Difference } from '../record-changes/change-list.js';
 import { useTeam } from '../shell/use-team.js';
@@ -136,10 +137,12 @@ function Entry({ entry, present, onRestore }: EntryProps) {
       <div className={styles.buttons}>
         <Time at={entry.createdAt} />
         <strong>{actorOf(entry)}</strong>
-        <span className="mono">{entry.action}</span>
-        <Status tone={toneOf(entry)}>{entry.outcome}</Status>
+        <span>{didOf(entry.action)}</span>
+        <Status tone={toneOf(entry)}>{auditOutcomeNames[entry.outcome]}</Status>
         {change !== null && !isSame(change.from, present) && (
-          <Button onClick={() => onRestore(change.from)}>Restore what was before</Button>
+          <Button onClick={() => onRestore(change.from)}>
+            {change.from === null ? 'Remove it again' : 'Restore what was before'}
+          </Button>
         )}
       </div>
       {change !== null && <Difference {...change} />}
