@@ -83,7 +83,7 @@ export function testDns(started: () => RunningConsole): void {
     await page.waitForURL(/\/dns\/records\/api\.acme\/A\?type=A$/);
     const drawer = page.getByRole('dialog', { name: `api.acme.${running.dev.zoneName} A` });
     await drawer.getByText(`dig +short api.acme.${running.dev.zoneName} A`).waitFor();
-    await drawer.getByText('created record set').waitFor();
+    await drawer.getByText('created record set api.acme').first().waitFor();
     await expectAccessible(page);
     await drawer.getByRole('button', { name: 'Restore what was before' }).first().press('Enter');
     await drawer.waitFor({ state: 'detached' });

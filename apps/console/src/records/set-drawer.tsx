@@ -137,7 +137,9 @@ function Entry({ entry, present, onRestore }: EntryProps) {
       <div className={styles.buttons}>
         <Time at={entry.createdAt} />
         <strong>{actorOf(entry)}</strong>
-        <span>{didOf(entry.action)}</span>
+        <span>
+          {didOf(entry.action)} <span className="mono">{entry.target.name}</span>
+        </span>
         <Status tone={toneOf(entry)}>{auditOutcomeNames[entry.outcome]}</Status>
         {change !== null && !isSame(change.from, present) && (
           <Button onClick={() => onRestore(change.from)}>
