@@ -1,7 +1,16 @@
-import { addressLimiter, addressOf, type Buckets, callerLimiter, places, requestLimiter } from '@corral/admission';
+import {
+  addressLimiter,
+  addressOf,
+  type Buckets,
+  callerLimiter,
+  outside,
+  places,
+  requestLimiter,
+} from '@corral/admission';
 import type { TeamId } from '@corral/contracts';
 import type { Request, Response } from 'express';
-import type { RateLimits } from '../app-config.js';
+import type { OperationWaitLimits, RateLimits } from '../app-config.js';
+import type { Caller } from '../changes/caller.js';
 import { Problem } from '../problem.js';
 import { accountOf, credentialHashOf, sessionOf } from './caller.js';
 
@@ -104,4 +113,30 @@ export function teamConcurrencyLimit({ perTeam, perProcess }: ConcurrencyLimits,
   const ofProcess = concurrencyLimit(perProcess, `${what} of this replica`);
   /** @throws Problem `rate_limit_exceeded` */
   return <T>(teamId: TeamId, work: () => Promise<T>): Promise<T> => ofTeam(teamId, () => ofProcess('', work));
+}
+
+/** Bounds the requests that wait for operations at the same time. */
+export function operationWaitRoom({ perCaller, perTeam, perProcess }: OperationWaitLimits) {
+  const ofCaller = places(perCaller);
+  const ofTeam = places(Math.min(perTeam, shareOfTeam(perProcess)));
+  const ofProcess = places(perProcess);
+  /** @returns what the wait returns; null, at once, when the caller, the team or the process has no place left */
+  return async <T>({ scope, team, account, userId }: Caller, wait: () => Promise<T>): Promise<T | null> => {
+    const taken: (() => void)[] = [];
+    const takes = [
+      () => ofCaller.take(account?.id ?? userId ?? ''),
+      () => ofTeam.take(team.id),
+      () => ofProcess.take(''),
+    ];
+    try {
+      for (const take of takes) {
+        const giveBack = take();
+        if (giveBack === null) return null;
+        taken.push(giveBack);
+      }
+      return await outside(scope, wait);
+    } finally {
+      for (const giveBack of taken) giveBack();
+    }
+  };
 }
