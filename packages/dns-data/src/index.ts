@@ -64,7 +64,7 @@ export {
   withMember,
 } from './rrset.js';
 export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
-export { decideAdmission, type RecordQuota } from './writes/begin-rule.js';
+export { quotaOf, type RecordQuota } from './writes/begin-rule.js';
 export {
   type AnsweredRecorder,
   answeredRecorder,

@@ -7,7 +7,6 @@ import {
   type BeginOutcome,
   copyStore,
   type DeliveryCheck,
-  decideAdmission,
   mirrorStore,
   type RefusedWrite,
   type RrsetWrite,
@@ -15,6 +14,7 @@ import {
   settlementStore,
   type WriteEnd,
 } from '../src/index.js';
+import { decideAdmission } from '../src/writes/begin-rule.js';
 import {
   accepted,
   addOf,

@@ -1,4 +1,12 @@
-import { dnsLimits, type Rrset, type TokenCoverage, ttlRefusal, valueRefusal, writeRefusal } from '@corral/contracts';
+import {
+  dnsLimits,
+  type Rrset,
+  recordsOver,
+  type TokenCoverage,
+  ttlRefusal,
+  valueRefusal,
+  writeRefusal,
+} from '@corral/contracts';
 
 /*
  * What has to be done so that record sets become as wanted. Pure: the page shows the plan, and `apply.ts` carries out exactly
@@ -205,7 +213,7 @@ function recordsProblems({ type, from }: SetChange, records: SetContent['records
 function countRefusal(type: string, count: number, before: number): string | null {
   const { recordsPerRrset } = dnsLimits;
   if (count === 0) return 'A record set needs at least one record. Remove the set instead.';
-  if (count > recordsPerRrset && count > before) {
+  if (recordsOver(count - before, before, recordsPerRrset) > 0) {
     return `${count} records do not fit: a record set has at most ${recordsPerRrset}.`;
   }
   return type === 'CNAME' && count > 1 ? 'A CNAME has one value.' : null;
@@ -226,8 +234,8 @@ const growthOf = ({ from, to }: SetChange): number => (to?.records.length ?? 0) 
 function quotaProblemOf(changes: readonly SetChange[], { records }: PlanContext): string | null {
   const growth = sum(changes.map(growthOf));
   const { used, reserved, limit } = records;
-  const over = used + reserved + growth - limit;
-  if (growth <= 0 || over <= 0) return null;
+  const over = recordsOver(growth, used + reserved, limit);
+  if (over === 0) return null;
   return `${used + reserved} of ${limit} records are used, and this needs ${growth} more. Remove ${over}, or ask an operator.`;
 }
 

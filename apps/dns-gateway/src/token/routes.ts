@@ -1,7 +1,7 @@
 import type { ChargedBudget } from '@corral/admission';
 import { DNS_READ_SCOPE, DNS_SCOPE, type DnsCaller, dnsCallerOf } from '@corral/auth';
 import { coveredRoot, coversType, type TokenBody, writableTypes } from '@corral/contracts';
-import type { RecordQuota, TokenUse } from '@corral/dns-data';
+import { quotaOf, type RecordQuota, type TokenUse } from '@corral/dns-data';
 import { sendJsonText } from '@corral/http-api';
 import type { RequestHandler } from 'express';
 import { tokenUnknown } from '../dns-error.js';
@@ -59,6 +59,6 @@ const leftBody = ({ limit, remaining, resetAt }: ChargedBudget) => ({
 });
 
 function quotaBody({ kind }: DnsCaller, { used, reserved, recordsMax }: TokenUse, quota: RecordQuota) {
-  const limit = kind === 'demo' ? quota.recordsPerDemo : (recordsMax ?? quota.recordsPerTeam);
-  return { used, reserved, limit, limit_per_rrset: quota.recordsPerRrset };
+  const { limit, quota: own } = quotaOf(kind, quota, recordsMax);
+  return { used, reserved, limit: own[limit], limit_per_rrset: own.recordsPerRrset };
 }

@@ -1,4 +1,4 @@
-import { assertNever } from '@corral/contracts';
+import { assertNever, recordsOver } from '@corral/contracts';
 import type { RrsetKey, RrsetOwner, RrsetWrite, RrsetWriteKind } from '../rrset.js';
 import { readRrsetBody, recordCountOf } from '../rrset.js';
 import { copyOf, type DeliveryCheck, type EarlierWrite, isDue, isIdentical } from './copies.js';
@@ -92,8 +92,7 @@ export interface KnownRrset {
 }
 
 /**
- * Decides whether a write fits the quotas, and how many records to reserve until its outcome is known. A write that
- * adds nothing always fits, so a team that an import took past its limit can clean up.
+ * Decides whether a write fits the quotas, and how many records to reserve until its outcome is known.
  *
  * @param held the owner's records: those in the mirror, and those reserved for pending writes
  */
@@ -106,10 +105,10 @@ export function decideAdmission(
   const { body, ceiling = recordCountOf(body) } = rrset;
   const reach = reachOf(write, rrset, ceiling);
   const growth = reach - ceiling;
-  if (growth > 0 && reach > quota.recordsPerRrset) {
+  if (recordsOver(growth, ceiling, quota.recordsPerRrset) > 0) {
     return { kind: 'refused', limit: 'recordsPerRrset', max: quota.recordsPerRrset };
   }
-  if (growth > 0 && held + growth > quota[limit]) return { kind: 'refused', limit, max: quota[limit] };
+  if (recordsOver(growth, held, quota[limit]) > 0) return { kind: 'refused', limit, max: quota[limit] };
   const reserve = Math.max(0, reach - recordCountOf(body));
   return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
 }
@@ -191,7 +190,7 @@ export function decideBegin(
   }
   const copy = copyOf(newWrite, latest, { now: owner.now, replayMs }, wasDelivered);
   if (copy?.kind === 'replayed') return copy;
-  return admit(newWrite, seen, quotaOf(newWrite.owner, quota, owner.recordsMax));
+  return admit(newWrite, seen, quotaOf(newWrite.owner.kind, quota, owner.recordsMax));
 }
 
 /** Records freed by earlier writes count as used while their actions may fail. */
@@ -207,8 +206,12 @@ function admit({ write, key }: NewWrite, { body, records, open, isInDoubt }: Sit
   return { ...admission, reservedByActions };
 }
 
-/** @param recordsMax the team's own quota; null for that of the installation */
-function quotaOf({ kind }: RrsetOwner, quota: RecordQuota, recordsMax: number | null): OwnerQuota {
+/**
+ * The quota that applies to an owner.
+ *
+ * @param recordsMax the team's own quota; null for that of the installation
+ */
+export function quotaOf(kind: RrsetOwner['kind'], quota: RecordQuota, recordsMax: number | null): OwnerQuota {
   if (kind === 'demo') return { limit: 'recordsPerDemo', quota };
   return { limit: 'recordsPerTeam', quota: { ...quota, recordsPerTeam: recordsMax ?? quota.recordsPerTeam } };
 }
