@@ -4,6 +4,7 @@ import type { Pool } from '@corral/database';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   countRequests,
+  displayNameOf,
   hashSessionSecret,
   type IdentityClaims,
   type IdentityStore,
@@ -43,6 +44,29 @@ describe('stores', () => {
       expect(ends.filter((end) => end.status === 'fulfilled')).toHaveLength(1);
       for (const end of ends) if (end.status === 'rejected') expect(end.reason).toBeInstanceOf(TeamRuleError);
     });
+  });
+
+  describe('a person', () => {
+    // The rule stands once for programs, and once for the triggers that tell teams about their members.
+    it.each([
+      ['Ann L', 'Ann', 'Lee', 'Ann L'],
+      ['', 'Ann', 'Lee', 'Ann Lee'],
+      ['', 'Ann', '', 'Ann'],
+      ['', '', 'Lee', 'Lee'],
+      ['', '', '', 'ann-of-names@example.org'],
+    ])(
+      'with the names "%s", "%s" and "%s" is called %s in answers and in events',
+      async (shown, first, last, called) => {
+        const names = { displayName: shown, firstName: first, lastName: last, email: 'ann-of-names@example.org' };
+
+        const { rows } = await database.pool.query(
+          'SELECT app_user_name(jsonb_populate_record(NULL::app_user, $1)) AS called',
+          [JSON.stringify({ display_name: shown, first_name: first, last_name: last, email: names.email })],
+        );
+
+        expect([displayNameOf(names), rows[0].called]).toEqual([called, called]);
+      },
+    );
   });
 
   describe('the tokens of a team', () => {

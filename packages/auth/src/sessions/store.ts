@@ -1,6 +1,7 @@
 import { hash, randomBytes } from 'node:crypto';
 import { clusterLimits, cutText, type Role, type SignInMethod, type TeamId, type UserId } from '@corral/contracts';
 import { isHeldNow, lockRows, type Pool, type Prisma, readClock, rowClock, type Transaction } from '@corral/database';
+import { displayNameOf, type PersonNames } from '../people/user-store.js';
 
 export const SESSION_COOKIE = 'sessionid';
 const SECRET_BYTES = 32;
@@ -106,7 +107,8 @@ export interface SessionPage {
 const findSession = {
   name: 'session-by-secret',
   text: `SELECT session.id, session.user_id AS "userId", app_user.number AS "userNumber", app_user.email,
-                app_user_name(app_user) AS "displayName",
+                app_user.display_name AS "displayName", app_user.first_name AS "firstName",
+                app_user.last_name AS "lastName",
                 session.created_at AS "createdAt", session.idle_expires_at AS "idleExpiresAt",
                 session.expires_at AS "expiresAt",
                 COALESCE((SELECT json_agg(json_build_object('teamId', team.id, 'teamNumber', team.number,
@@ -211,8 +213,12 @@ export function sessionStore(pool: Pool, prisma: Prisma, times: SessionTimes) {
 
     /** @returns null for a session that is unknown, revoked or expired */
     async find(secret: string): Promise<Session | null> {
-      const { rows } = await pool.query<Session>({ ...findSession, values: [hashSessionSecret(secret)] });
-      return rows[0] ?? null;
+      const values = [hashSessionSecret(secret)];
+      const { rows } = await pool.query<Session & PersonNames>({ ...findSession, values });
+      const [row] = rows;
+      if (row === undefined) return null;
+      const { firstName: _first, lastName: _last, ...session } = row;
+      return { ...session, displayName: displayNameOf(row) };
     },
 
     /** Revokes a session, effective with the next request. Unknown sessions are ignored. */
