@@ -1,5 +1,6 @@
 import {
   asOperationId,
+  isOpenOperation,
   type OperationError,
   type OperationErrorCode,
   type OperationId,
@@ -95,7 +96,7 @@ export function operationOf(row: OperationRow): OperationRecord {
     state,
     progress: row.progress,
     error: row.error as OperationError,
-    waiting: isOpen({ state }) ? (row.waiting as OperationWaiting | null) : null,
+    waiting: isOpenOperation({ state }) ? (row.waiting as OperationWaiting | null) : null,
     desiredHash: row.desiredHash,
     createdAt: row.createdAt,
     updatedAt: row.updatedAt,
@@ -112,12 +113,7 @@ export type OperationJson = Omit<OperationRow, 'createdAt' | 'updatedAt'> & {
 export const operationOfJson = (json: OperationJson): OperationRecord =>
   operationOf({ ...json, createdAt: new Date(json.createdAt), updatedAt: new Date(json.updatedAt) });
 
-/** Operations that are not open have ended. Of those only a failed one changes: to succeeded, when its work is done after all. */
-export function isOpen({ state }: { readonly state: OperationState }): boolean {
-  return openOperationStates.some((open) => open === state);
-}
-
-/** The same in SQL. @param table the table's name or its alias */
+/** What `isOpenOperation` says, in SQL. @param table the table's name or its alias */
 export const isOpenIn = (table: string): string =>
   `${table}.state IN (${openOperationStates.map((state) => `'${state}'`).join(', ')})`;
 

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Operation, openOperationStates } from '@corral/contracts';
+import { isOpenOperation, type Operation } from '@corral/contracts';
 import { UndocumentedAnswer } from '../clients/answer.js';
 import { operationIdOf, type TeamClient } from '../clusters/client.js';
 import { answersTo, type ClusterSystem } from '../clusters/start-cluster-system.js';
@@ -153,7 +153,6 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
 function operationMemory(client: TeamClient, report: (problem: string) => void) {
   const seen = new Map<string, Operation | null>();
   let turn = 0;
-  const isOpen = ({ state }: Operation): boolean => (openOperationStates as readonly string[]).includes(state);
   return {
     add: (id: string): void => void seen.set(id, null),
     async lookAtOne(): Promise<void> {
@@ -165,7 +164,8 @@ function operationMemory(client: TeamClient, report: (problem: string) => void) 
       const [before, now] = [seen.get(id) ?? null, json as Operation];
       if (status !== 200) return report(`operation ${id} was answered ${status} ${text}`);
       if (before !== null && now.progress < before.progress) report(`the progress of ${id} fell for a client: ${text}`);
-      if (before !== null && !isOpen(before) && now.state !== before.state) report(`the end of ${id} changed: ${text}`);
+      if (before !== null && !isOpenOperation(before) && now.state !== before.state)
+        report(`the end of ${id} changed: ${text}`);
       seen.set(id, now);
     },
   };

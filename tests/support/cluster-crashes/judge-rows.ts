@@ -1,4 +1,4 @@
-import { type OperationState, openOperationStates } from '@corral/contracts';
+import { isOpenOperation, type OperationState } from '@corral/contracts';
 import type { RowChange } from '../clusters/row-history.js';
 import { groupBy, pairs } from '../crashes/group-by.js';
 
@@ -32,7 +32,6 @@ export interface ClusterRow {
 
 type Change<R> = Omit<RowChange, 'row'> & { readonly row: R };
 
-const isOpen = ({ state }: OperationRow): boolean => (openOperationStates as readonly string[]).includes(state);
 export const changesOf = <R>(changes: readonly RowChange[], table: string): Change<R>[] =>
   changes.filter((change) => change.table === table);
 
@@ -42,7 +41,7 @@ export function findBrokenOperations(changes: readonly RowChange[]): string[] {
   return [...histories].flatMap(([id, history]) => [
     ...pairs(history).flatMap(([before, after]) => brokenStep(before, after)),
     ...history.flatMap(({ row }) => brokenState(row)),
-    ...(isOpen((history.at(-1) as Change<OperationRow>).row) ? [`operation ${id} never ended`] : []),
+    ...(isOpenOperation((history.at(-1) as Change<OperationRow>).row) ? [`operation ${id} never ended`] : []),
   ]);
 }
 
@@ -55,10 +54,10 @@ function brokenStep({ row: before }: Change<OperationRow>, { row: after, kind }:
   const changed = fixedOfOperation.filter((field) => before[field] !== after[field]);
   return [
     ...changed.map((field) => `${operation} changed its ${field}`),
-    ...(!isOpen(before) && after.state !== before.state && !succeedsLate
+    ...(!isOpenOperation(before) && after.state !== before.state && !succeedsLate
       ? [`${operation} had ended ${before.state} and became ${after.state}`]
       : []),
-    ...(!isOpen(before) && !succeedsLate && JSON.stringify(after.error) !== JSON.stringify(before.error)
+    ...(!isOpenOperation(before) && !succeedsLate && JSON.stringify(after.error) !== JSON.stringify(before.error)
       ? [`${operation} had ended and got another error`]
       : []),
     ...(after.progress < before.progress ? [`${operation} fell from ${before.progress} to ${after.progress} %`] : []),
@@ -85,7 +84,7 @@ export function findRivalOperations(changes: readonly RowChange[]): string[] {
     let newest = 0;
     return transactionsOf(history).flatMap((transaction) => [
       ...transaction.flatMap(({ row, kind }) => {
-        if (isOpen(row)) open.add(row.id);
+        if (isOpenOperation(row)) open.add(row.id);
         else open.delete(row.id);
         const oldest = row.kind === 'server.deregister' ? newest : newest + 1;
         const overtaken = kind === 'INSERT' && row.generation < oldest;
@@ -112,7 +111,7 @@ export function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
     ({ transaction }) => transaction,
   );
   return [...groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
-    const end = history.find(({ row }) => !isOpen(row));
+    const end = history.find(({ row }) => !isOpenOperation(row));
     if (end === undefined) return [];
     const { row } = end;
     const cluster = clusters.get(row.target_id) ?? [];

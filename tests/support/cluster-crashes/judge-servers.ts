@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type AdoptedServerSpec, openOperationStates } from '@corral/contracts';
+import { type AdoptedServerSpec, isOpenOperation } from '@corral/contracts';
 import type { RowChange } from '../clusters/row-history.js';
 import { groupBy, pairs } from '../crashes/group-by.js';
 import { changesOf, type OperationRow, rowsAtEnd } from './judge-rows.js';
@@ -131,7 +131,7 @@ export function findUnfoundedServerEnds(changes: readonly RowChange[]): string[]
   const servers = groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('server.'));
   return [...groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
-    const end = history.find(({ row }) => !(openOperationStates as readonly string[]).includes(row.state));
+    const end = history.find(({ row }) => !isOpenOperation(row));
     if (end === undefined) return [];
     const { row, transaction } = end;
     const server = servers.get(row.target_id)?.find((change) => change.transaction === transaction);

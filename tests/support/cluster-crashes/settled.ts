@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Cluster, type Operation, openOperationStates } from '@corral/contracts';
+import { type Cluster, isOpenOperation, type Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { expect } from '@jest/globals';
 import type { TeamClient } from '../clusters/client.js';
@@ -58,7 +58,7 @@ function findLostOperations({ acceptedOperations }: ClusterChaos, operations: re
   return [
     ...acceptedOperations.filter(({ id }) => !byId.has(id)).map(({ id }) => `operation ${id} was accepted and is lost`),
     ...operations
-      .filter(({ state }) => state === 'failed' || (openOperationStates as readonly string[]).includes(state))
+      .filter((operation) => operation.state === 'failed' || isOpenOperation(operation))
       .map((operation) => `operation ended in no success: ${JSON.stringify(operation)}`),
   ];
 }

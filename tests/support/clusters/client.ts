@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Cluster, type Operation, openOperationStates } from '@corral/contracts';
+import { type Cluster, isOpenOperation, type Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
 import { type ClusterCall, callClusterApi } from './call-api.js';
@@ -79,7 +79,7 @@ export function teamClient({ bases, team, cookie }: TeamClientOptions): TeamClie
         `operation ${operationId} to end`,
         async () => {
           const { json } = await insist({ method: 'GET', path: `/operations/${operationId}/` });
-          if ((openOperationStates as readonly string[]).includes(json.state)) throw new Error(JSON.stringify(json));
+          if (isOpenOperation(json)) throw new Error(JSON.stringify(json));
           return json as Operation;
         },
         { timeoutMs },

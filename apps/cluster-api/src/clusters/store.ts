@@ -7,7 +7,6 @@ import {
   type DeclaredRow,
   declaredOf,
   isManaged,
-  isOpen,
   jsonOf,
   type KnownPrices,
   keepConnectionOf,
@@ -36,6 +35,7 @@ import {
   type ConnectionId,
   type ConnectionPhase,
   coversCluster,
+  isOpenOperation,
   type TeamId,
 } from '@corral/contracts';
 import { readClock, type Sql, sql, sqlText, type Transaction } from '@corral/database';
@@ -73,7 +73,7 @@ export interface ClusterRecord extends ClusterDeclaration, SeenCluster {
 
 /** The newest operation if it has not ended. */
 export function openOperationOf({ lastOperation }: ClusterRecord): OperationRecord | null {
-  return lastOperation !== null && isOpen(lastOperation) ? lastOperation : null;
+  return lastOperation !== null && isOpenOperation(lastOperation) ? lastOperation : null;
 }
 
 /** The operation of the current generation. */

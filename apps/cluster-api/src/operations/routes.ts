@@ -1,7 +1,8 @@
-import { isOpen, type OperationRecord } from '@corral/cluster-data';
+import type { OperationRecord } from '@corral/cluster-data';
 import {
   type ClusterOperationId,
   coversCluster,
+  isOpenOperation,
   nextLookSeconds,
   type OperationKind,
   type OperationState,
@@ -82,7 +83,7 @@ export function operationRoutes(services: Services) {
     async getOperation(req, res) {
       const seconds = preferredWaitSeconds(req);
       let operation = await operationIn(req, res);
-      const mustWait = seconds > 0 && isOpen(operation);
+      const mustWait = seconds > 0 && isOpenOperation(operation);
       const end = mustWait ? await waitFor(callerOf(res), operation.id, seconds) : 'ended';
       if (end === 'gone') return;
       if (mustWait && end !== null) {
@@ -90,7 +91,7 @@ export function operationRoutes(services: Services) {
         operation = await operationIn(req, res);
       }
       if (seconds > 0 && (end === 'ended' || end === 'elapsed')) res.set('Preference-Applied', `wait=${seconds}`);
-      if (isOpen(operation)) res.set('Retry-After', String(nextLookSeconds(operation)));
+      if (isOpenOperation(operation)) res.set('Retry-After', String(nextLookSeconds(operation)));
       res.json(operationBody(operation, { team: callerOf(res).team, publicUrl: config.publicUrl() }));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;

@@ -1,5 +1,5 @@
 import { isCorralError } from '@corral/client';
-import type { Cluster, ClusterSpec } from '@corral/contracts';
+import { type Cluster, type ClusterSpec, isOpenOperation } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
@@ -151,7 +151,7 @@ interface SupersededProps {
 /** The operation that an accepted change ends early. */
 function Superseded({ team, cluster, plan }: SupersededProps) {
   const { lastOperation } = cluster.status;
-  const isUnderWay = lastOperation?.state === 'queued' || lastOperation?.state === 'running';
+  const isUnderWay = lastOperation !== null && isOpenOperation(lastOperation);
   const operations = useQuery({ ...operationsQuery(team, cluster.metadata.id), enabled: isUnderWay });
   if (!isUnderWay || plan.answer.changes.length === 0) return null;
   const operation = operations.data?.find(({ id }) => id === lastOperation.id);

@@ -1,10 +1,9 @@
-import { type AdoptedServer, type Cluster, joinsByCommand } from '@corral/contracts';
+import { type AdoptedServer, type Cluster, isOpenOperation, joinsByCommand } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { operationQuery, serversQuery } from '../api/queries.js';
-import { isOpen } from '../connections/connection-rules.js';
 import { JoinCommandDialog } from '../connections/join-command-dialog.js';
 import { OperationProgress } from '../operations/operation-progress.js';
 import { useTeam } from '../shell/use-team.js';
@@ -22,7 +21,7 @@ interface NowProps {
 /** What happens to the cluster at this moment, or keeps it from working, and who has to act. Nothing when all is well. */
 export function Now({ team, cluster }: NowProps) {
   const { lastOperation, phase } = cluster.status;
-  const isTold = lastOperation !== null && (isOpen(lastOperation) || lastOperation.state === 'failed');
+  const isTold = lastOperation !== null && (isOpenOperation(lastOperation) || lastOperation.state === 'failed');
   const operation = useQuery({ ...operationQuery(team, lastOperation?.id ?? ''), enabled: isTold }).data;
   const [isAdding, setAdding] = useState(false);
   const { can } = useTeam();

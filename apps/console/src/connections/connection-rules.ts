@@ -1,4 +1,4 @@
-import type { Cluster, Connection, Operation } from '@corral/contracts';
+import { type Cluster, type Connection, isOpenOperation, type Operation } from '@corral/contracts';
 
 /** The clusters whose nodes run in the project of a connection. */
 export const clustersUsing = (clusters: readonly Cluster[], ref: string): readonly Cluster[] =>
@@ -14,13 +14,13 @@ export function lastVerification(
   { id, updatedAt }: Pick<Connection['metadata'], 'id' | 'updatedAt'>,
 ): Operation | undefined {
   const last = operations.find(({ kind, target }) => kind === 'connection.verify' && target.id === id);
-  return last !== undefined && (isOpen(last) || Date.parse(last.updatedAt) >= Date.parse(updatedAt)) ? last : undefined;
+  return last !== undefined && (isOpenOperation(last) || Date.parse(last.updatedAt) >= Date.parse(updatedAt))
+    ? last
+    : undefined;
 }
-
-export const isOpen = ({ state }: Pick<Operation, 'state'>): boolean => state === 'queued' || state === 'running';
 
 /** What an operation on a server or connection waits for, or failed with; null when there is nothing to say. */
 export function storyOf({ state, error, waiting }: Pick<Operation, 'state' | 'error' | 'waiting'>): string | null {
   if (state === 'failed') return [error.message, error.hint].filter((text) => text !== undefined).join(' ') || null;
-  return isOpen({ state }) ? (waiting?.message ?? null) : null;
+  return isOpenOperation({ state }) ? (waiting?.message ?? null) : null;
 }

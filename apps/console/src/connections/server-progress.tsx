@@ -1,9 +1,9 @@
-import { type AdoptedServer, joinsByCommand } from '@corral/contracts';
+import { type AdoptedServer, isOpenOperation, joinsByCommand } from '@corral/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { operationQuery } from '../api/queries.js';
 import { Meter } from '../ui/status.js';
-import { isOpen, storyOf } from './connection-rules.js';
+import { storyOf } from './connection-rules.js';
 
 /** Whether the operation on the server says more than its phase: the adoption of a machine lasts until it has joined. */
 const hasOperation = ({ spec, status: { phase } }: AdoptedServer): boolean =>
@@ -19,7 +19,7 @@ export function ServerProgress({ team, server }: { readonly team: string; readon
   const story = (operation && storyOf(operation)) ?? message;
   return (
     <>
-      {operation !== undefined && isOpen(operation) && (
+      {operation !== undefined && isOpenOperation(operation) && (
         <Meter percent={operation.progress} label={`Progress of ${server.metadata.name}`} />
       )}
       {story !== '' && <div className="muted">{story}</div>}

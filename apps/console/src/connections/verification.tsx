@@ -1,5 +1,5 @@
 import { newIdempotencyKey } from '@corral/client';
-import type { Connection, Operation } from '@corral/contracts';
+import { type Connection, isOpenOperation, type Operation } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { corral } from '../api/corral.js';
@@ -9,7 +9,7 @@ import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { OperationStatus } from '../ui/status.js';
 import { Time } from '../ui/time.js';
-import { isOpen, lastVerification, storyOf } from './connection-rules.js';
+import { lastVerification, storyOf } from './connection-rules.js';
 
 interface VerificationProps {
   readonly team: string;
@@ -27,7 +27,7 @@ export function Verification({ team, connection: { metadata } }: VerificationPro
     mutationFn: () => corral.verifyConnection({ team, ref }, { idempotencyKey: newIdempotencyKey() }),
     onSettled: () => cache.invalidateQueries({ queryKey: [...teamKey(team), 'operations', id] }),
   });
-  const isRunning = verify.isPending || (last !== undefined && isOpen(last));
+  const isRunning = verify.isPending || (last !== undefined && isOpenOperation(last));
   if (!can('verifyConnection') && last === undefined) return null;
   return (
     <Section

@@ -1,4 +1,4 @@
-import type { Cluster, Operation } from '@corral/contracts';
+import { type Cluster, isOpenOperation, type Operation } from '@corral/contracts';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
@@ -12,7 +12,6 @@ import {
 } from '../api/queries.js';
 import { didOf, doing } from '../api/words.js';
 import { actorOf } from '../audit/audit-entry-view.js';
-import { isOpen } from '../connections/connection-rules.js';
 import { teamPath } from '../shell/navigation.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { moneyRange, pricedMonthly, sumOfRanges, unpricedText } from '../ui/money.js';
@@ -78,7 +77,7 @@ export function HomePage() {
       </Section>
       <Section title="Under way">
         <Loaded query={operations} what="operations">
-          {(all) => <UnderWay team={slug} operations={all.filter(isOpen)} />}
+          {(all) => <UnderWay team={slug} operations={all.filter(isOpenOperation)} />}
         </Loaded>
       </Section>
       <div className={styles.columns}>

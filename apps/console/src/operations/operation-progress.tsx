@@ -1,13 +1,11 @@
 import { newIdempotencyKey } from '@corral/client';
-import type { Cluster, Operation } from '@corral/contracts';
-import { operationErrorCodes } from '@corral/contracts';
+import { type Cluster, isOpenOperation, type Operation, operationErrorCodes } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { conditionNameOf, conditionText, doing, healthOf } from '../api/words.js';
-import { isOpen } from '../connections/connection-rules.js';
 import { useTeam } from '../shell/use-team.js';
 import { Failed } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
@@ -30,11 +28,11 @@ export function OperationProgress({ team, operation, cluster }: OperationProgres
         <OperationStatus state={state} /> {doing[kind]} <span className="mono">{target.name}</span>, by{' '}
         {createdBy?.displayName ?? 'Corral'}, <Time at={createdAt} />
       </p>
-      {isOpen(operation) && <Advance operation={operation} />}
+      {isOpenOperation(operation) && <Advance operation={operation} />}
       {error.message !== undefined && (
         <OperationFailure key={operation.id} team={team} operation={operation} cluster={cluster} />
       )}
-      {isOpen(operation) && cluster !== null && <Steps cluster={cluster} />}
+      {isOpenOperation(operation) && cluster !== null && <Steps cluster={cluster} />}
     </div>
   );
 }

@@ -55,6 +55,11 @@ export type OperationState = (typeof operationStates)[number];
 /** All other states are final. */
 export const openOperationStates = ['queued', 'running'] as const satisfies readonly OperationState[];
 
+/** Operations that are not open have ended. Of those only a failed one changes: to succeeded, when its work is done after all. */
+export function isOpenOperation({ state }: { readonly state: OperationState }): boolean {
+  return openOperationStates.some((open) => open === state);
+}
+
 export const connectionPhases = ['Unverified', 'Ready', 'Rejected'] as const;
 export type ConnectionPhase = (typeof connectionPhases)[number];
 /** Status messages of a connection, with what to do about them. */
@@ -231,7 +236,7 @@ export function nextLookSeconds(operation: {
   readonly waiting: object | null;
 }): number {
   const { kind, state, waiting } = operation;
-  if (!(openOperationStates as readonly OperationState[]).includes(state)) return 0;
+  if (!isOpenOperation(operation)) return 0;
   if (waiting !== null) return BLOCKED_SECONDS;
   return state === 'queued' ? QUEUED_SECONDS : runningSeconds[kind];
 }
