@@ -186,6 +186,62 @@ describe('admin', () => {
       expect(kept.code).toBe(0);
       expect(await query('SELECT name FROM dns_rrset')).toEqual([{ name: 'www.acme' }]);
     });
+
+    describe('and then team hand-over', () => {
+      const handOver = (...options: string[]) => admin.run('team', 'hand-over', 'acme', 'globex', ...options);
+
+      it('gives its record sets to the members of another team, at once and in the logs of all', async () => {
+        await givenRecordSet();
+        await givenAllOfTwoTeams();
+        await admin.run('user', 'create', 'eve@acme.test');
+        await admin.run('team', 'add-member', 'acme', 'eve@acme.test');
+        await admin.run('team', 'add-member', 'globex', 'ann@acme.test', '--role', 'admin');
+        await admin.run('team', 'set-quota', 'acme', '--dns-records', '7');
+        await remove('--yes', '--keep-records');
+
+        const listed = await handOver();
+        const membersBefore = await query(
+          `SELECT 1 FROM membership JOIN team ON team.id = team_id WHERE slug = 'acme'`,
+        );
+        const done = await handOver('--yes');
+
+        expect(listed.out).toMatch(/record sets +1\nrecords +1\nmembers +1\n[\s\S]*Nothing has changed\./);
+        expect(membersBefore).toEqual([]);
+        expect(done).toMatchObject({
+          code: 0,
+          err: '',
+          out: expect.stringContaining('record sets of the deleted team (1)'),
+        });
+        const [team] = (await query(`
+          SELECT dns_records_max AS quota, (SELECT array_agg(email || ' ' || role) FROM membership
+                 JOIN app_user ON app_user.id = user_id WHERE team_id = team.id) AS members,
+                 (SELECT count(*)::int FROM dns_token WHERE team_id = team.id) AS tokens
+          FROM team WHERE slug = 'acme'`)) as object[];
+        expect(team).toEqual({ quota: 7, members: ['ann@acme.test admin'], tokens: 0 });
+        expect((await admin.run('usage', 'acme')).out).toMatch(/^records +1 +7$/m);
+        expect(
+          await query(`SELECT CASE WHEN slug = team.id::text THEN 'the deleted team' ELSE slug END AS log, detail->>'to' AS to
+                       FROM audit_entry JOIN team ON team.id = team_id WHERE action = 'team.hand_over' ORDER BY 1`),
+        ).toEqual(['acme', 'globex', 'the deleted team'].map((log) => ({ log, to: 'globex' })));
+        expect((await handOver('--yes')).err).toMatch(/^Team acme is not deleted\./);
+      });
+
+      it.each<[string, string[], RegExp]>([
+        ['a team that is not deleted', [], /^Team acme is not deleted\. Run `team delete acme --keep-records`/],
+        ['to a suspended team', ['team delete acme --yes', 'team suspend globex'], /^Team globex is suspended/],
+        [
+          'to a team that does not exist',
+          ['team delete acme --yes', 'team suspend globex', 'team delete globex --yes'],
+          /^There is no team "globex"/,
+        ],
+      ])('refuses %s', async (_what, given, sentence) => {
+        await admin.run('team', 'create', 'globex');
+        for (const command of given) await admin.run(...command.split(' '));
+
+        expect(await handOver('--yes')).toMatchObject({ code: 1, out: '', err: expect.stringMatching(sentence) });
+        expect(await query(`SELECT 1 FROM audit_entry WHERE action = 'team.hand_over'`)).toEqual([]);
+      });
+    });
   });
 
   describe('user', () => {

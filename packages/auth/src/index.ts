@@ -59,6 +59,7 @@ export {
   unlinkIdentity,
 } from './people/identity-store.js';
 export {
+  type DeletedTeamRecord,
   type NamedTeam,
   slugHeldUntil,
   type TeamRecord,

@@ -9,6 +9,7 @@ import { renderTable } from '../table.js';
 import { demoTable } from './course.js';
 import { addQuotaCommands } from './quotas.js';
 import { addDeleteCommand } from './team-delete.js';
+import { addHandOverCommand } from './team-hand-over.js';
 import { addStandingCommands } from './team-standing.js';
 
 export function teamCommand(withContext: WithContext): Command {
@@ -87,6 +88,7 @@ export function teamCommand(withContext: WithContext): Command {
   addQuotaCommands(command, withContext);
   addStandingCommands(command, withContext);
   addDeleteCommand(command, withContext);
+  addHandOverCommand(command, withContext);
   command
     .command('end-demos <slug>')
     .description('list the live demos of a team; with --yes, end them')
