@@ -1,5 +1,5 @@
 import type { TeamId } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import type { Transaction } from '@corral/database';
 
 export interface CutBody {
   readonly bytes: number;
@@ -63,7 +63,7 @@ export interface DnsUsage {
 }
 
 /** Audit log and usage of a team, read through Prisma because neither is on a hot path. */
-export const auditLog = (prisma: Prisma) => ({
+export const auditLog = (prisma: Transaction) => ({
   /** The team's entries, newest first. */
   async listEntries(teamId: TeamId, { limit, before, name, type }: AuditQuery): Promise<AuditPage> {
     const rows = await prisma.dnsAuditEntry.findMany({
