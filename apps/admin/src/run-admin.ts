@@ -1,3 +1,4 @@
+import tab from '@bomb.sh/tab/commander';
 import { corralVersion } from '@corral/service';
 import { Command, CommanderError, Option } from 'commander';
 import { type AdminIo, type WithContext, withContext } from './admin-context.js';
@@ -73,6 +74,7 @@ export async function runAdmin(argv: readonly string[], io: AdminIo): Promise<nu
   ]) {
     program.addCommand(inherit(command, program));
   }
+  tab(program, { completionCommandName: 'completion' });
   try {
     await program.parseAsync([...argv], { from: 'user' });
     return 0;
