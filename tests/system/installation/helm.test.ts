@@ -100,7 +100,7 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
     it('reaches every pod, also those of hooks and of backups', () => {
       const pods = objects.map(podTemplateOf).filter((pod) => pod !== null);
 
-      expect(pods).toHaveLength(6);
+      expect(pods).toHaveLength(7);
       for (const { metadata, spec } of pods) {
         expect(metadata.labels).toMatchObject({ 'example.org/cost-centre': '42' });
         expect(metadata.annotations).toMatchObject({ 'example.org/scanned': 'true' });
@@ -152,6 +152,32 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
         ['backup-stored', 'backups/corral'],
       ]);
     });
+  });
+
+  it('is tested by the doctor first, with the settings of the operator and no secret but the passwords', () => {
+    const objects = renderChart(
+      helm,
+      'ci/dns-values.yaml',
+      '--set',
+      'redis.enabled=true,redis.host=redis.example.org',
+      '--set',
+      'redis.password.value=secret,admin.enabled=true',
+    );
+    const hooks = objects.filter(({ metadata }) => metadata.annotations?.['helm.sh/hook'] === 'test');
+    const byWeight = hooks.map(({ metadata }) => [
+      Number(metadata.annotations?.['helm.sh/hook-weight'] ?? 0),
+      metadata.name,
+    ]);
+    const { args, env } = containerOf(objects, 'doctor');
+
+    expect(byWeight.sort()).toEqual([
+      [-1, 'corral-doctor'],
+      [0, 'corral-test'],
+    ]);
+    expect(args).toEqual(['doctor']);
+    expect(env.map(({ name }) => name)).toEqual(containerOf(objects, 'operator').env.map(({ name }) => name));
+    const secret = objects.find(({ kind, metadata }) => kind === 'Secret' && metadata.name === 'corral-doctor');
+    expect(Object.keys(secret?.data ?? {}).sort()).toEqual(['DATABASE_PASSWORD', 'REDIS_PASSWORD']);
   });
 
   it('keeps backups in a volume that outlives the release', () => {

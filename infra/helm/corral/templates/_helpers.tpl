@@ -73,6 +73,23 @@ envFrom: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end }}
 
+{{- /* Of the operator's command, which has the settings of the services. */ -}}
+{{- define "corral.operatorEnv" -}}
+{{- $v := .Values }}
+{{- include "corral.ownerEnv" . }}
+- { name: DNS_ZONE_NAME, value: {{ $v.zone.name | quote }} }
+- { name: AUDIT_RETENTION_DAYS, value: {{ $v.reconciler.auditRetentionDays | quote }} }
+{{- with $v.demos.zoneName }}
+- { name: DEMO_ZONE_NAME, value: {{ . | quote }} }
+{{- end }}
+{{- with $v.limits.dnsRecordsPerTeam }}
+- { name: DNS_RECORDS_PER_TEAM, value: {{ . | quote }} }
+{{- end }}
+{{- with include "corral.redisUrl" . }}
+- { name: REDIS_URL, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+
 {{- define "corral.authoritiesMount" -}}
 {{- if .Values.trustedAuthorities.configMap }}
 - { name: authorities, mountPath: /etc/corral/authorities, readOnly: true }
@@ -140,7 +157,7 @@ RECONCILER_DATABASE_PASSWORD: {{ toJson $v.database.passwords.reconciler }}
 CLUSTER_API_DATABASE_PASSWORD: {{ toJson $v.database.passwords.clusterApi }}
 {{- end }}
 {{- end }}
-{{- else if eq .key "backup" }}
+{{- else if has .key (list "backup" "doctor") }}
 DATABASE_PASSWORD: {{ toJson $v.database.owner.password }}
 {{- else if eq .key "admin" }}
 DATABASE_PASSWORD: {{ toJson $v.database.owner.password }}
@@ -153,7 +170,7 @@ DNS_TOKEN: {{ toJson $v.test.token }}
 {{- if and $v.tracing.endpoint (has .key (list "dnsGateway" "clusterApi" "reconciler")) }}
 OTEL_EXPORTER_OTLP_HEADERS: {{ toJson $v.tracing.headers }}
 {{- end }}
-{{- if and $v.redis.enabled (has .key (list "dnsGateway" "clusterApi" "reconciler" "admin")) }}
+{{- if and $v.redis.enabled (has .key (list "dnsGateway" "clusterApi" "reconciler" "admin" "doctor")) }}
 REDIS_PASSWORD: {{ toJson $v.redis.password }}
 {{- end }}
 {{- end }}
