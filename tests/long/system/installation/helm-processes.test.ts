@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEmptyDatabase, describeNeeding, freePort, startProcess } from '@corral/testing';
+import { createEmptyDatabase, describeNeeding, freePort, startProcess, waitFor } from '@corral/testing';
 import { findGoProgram, missingGoProgram } from '@corral/testing/go-programs';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { containerOf, environmentOf, renderChart } from '../../../support/kubernetes/chart.js';
@@ -18,7 +18,7 @@ describeNeeding(describe, missingHelm, 'the environment of each container', () =
   const ends: Ends = [];
   afterAll(() => undo(ends));
 
-  it('starts the real processes, on roles that the migration creates, and passes the test of the chart', async () => {
+  it('starts the real processes, on roles that the migration creates, and passes both tests of the chart', async () => {
     const database = await createEmptyDatabase();
     ends.push(() => database.drop());
     const dataDir = await mkdtemp(join(tmpdir(), 'corral-chart-'));
@@ -48,12 +48,14 @@ describeNeeding(describe, missingHelm, 'the environment of each container', () =
       ]),
     );
     const envOf = (name: string) => environmentOf(containerOf(objects, name), objects);
-    const admin = async (...args: string[]): Promise<string> => {
-      const running = await startProcess({
+    const runAdmin = (name: string, args: readonly string[]) =>
+      startProcess({
         command: process.execPath,
         args: [builtFile('apps/admin/dist/main.js'), ...args],
-        env: envOf('admin'),
+        env: envOf(name),
       });
+    const admin = async (...args: string[]): Promise<string> => {
+      const running = await runAdmin('admin', args);
       const { code } = await running.exited;
       if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
       return running.output();
@@ -87,6 +89,14 @@ describeNeeding(describe, missingHelm, 'the environment of each container', () =
       await service.untilReady();
     }
 
+    await waitFor('a doctor that finds nothing, once the reconciler has read the zone', async () => {
+      const doctor = await runAdmin('doctor', containerOf(objects, 'doctor').args ?? []);
+      expect({ ...(await doctor.exited), output: doctor.output() }).toMatchObject({
+        code: 0,
+        output: expect.stringMatching(/^ok +services .*\n[\s\S]*ok +sync /m),
+      });
+      return true;
+    });
     await admin('team', 'create', 'acme');
     const issued = await admin('--json', 'token', 'issue', 'acme', '--name', 'helm test');
     const check = await startProcess({
