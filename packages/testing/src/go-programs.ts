@@ -20,6 +20,12 @@ const programs = {
     check: ['-v'],
     variable: 'CORRAL_KUBECONFORM',
   },
+  // The version of the chart's image. Older ones cannot be the server, and fail this call.
+  rclone: {
+    source: 'github.com/rclone/rclone@v1.71.0',
+    check: ['serve', 's3', '--auth-key', 'id,secret', '--help'],
+    variable: 'CORRAL_RCLONE',
+  },
 } as const satisfies Readonly<Record<string, GoProgram>>;
 
 type Name = keyof typeof programs;
@@ -27,7 +33,7 @@ type Name = keyof typeof programs;
 /** Why there is no such program, for the tests that need it. */
 export const missingGoProgram = (name: Name): Missing => ({
   what: name,
-  how: `put ${name} on PATH, set ${programs[name].variable} to it, or run \`npm run test:long -- helm\`, which builds it`,
+  how: `put ${name} on PATH, set ${programs[name].variable} to it, or run the test by \`npm run test:long\`, which builds it`,
 });
 
 /**

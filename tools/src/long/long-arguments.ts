@@ -89,7 +89,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
   releases [--times ${TIMES.releases}]
           builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
   backup [--times ${TIMES.backup}]
-          takes backups as cron and the chart do, by the built command, and restores one. It takes 1 minute.
+          takes backups as cron and the chart do, into folders and a bucket, and restores them. It takes 2 minutes, and 10 more the first
+          time: it builds rclone, which needs Go.
   restore [--times ${TIMES.restore}]
           takes a backup under load, destroys the database, and restores it into a world that went on. It takes 1 minute.
   failover [--times ${TIMES.failover}]

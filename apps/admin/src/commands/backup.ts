@@ -36,7 +36,7 @@ export function backupCommand(withContext: WithContext): Command {
           throw new OperatorError('--keep needs an existing folder as target.');
         const file = folder === null ? target : fileAt(folder, new Date());
         const { manifest, rows } = await (file === '-' ? toOutput(context) : toFile(context, file));
-        if (count) await noteBackup(context, file === '-' ? 'standard output' : file);
+        if (count) await noteBackup(context, file === '-' ? 'standard output' : basename(file));
         const removed = folder === null || keep === undefined ? [] : await removeOldBackups(folder, keep);
         const { takenAt, tables } = manifest;
         const said = `Backup of ${takenAt}: ${rows} rows of ${tables.length} tables.\n${notContained}\n`;
@@ -127,10 +127,10 @@ async function loadRows({ settings }: AdminContext, file: string, manifest: Mani
 }
 
 /** A backup is also taken before `migrate`, of a database that has no table of acts yet. */
-async function noteBackup({ prisma, perform }: AdminContext, file: string): Promise<void> {
+async function noteBackup({ prisma, perform }: AdminContext, name: string): Promise<void> {
   const [row] = await prisma.$queryRaw<{ known: boolean }[]>`SELECT to_regclass('operator_act') IS NOT NULL AS known`;
   if (row?.known !== true) return;
-  const target = { kind: 'Database', name: basename(file) };
+  const target = { kind: 'Database', name };
   await perform({ team: null, action: 'database.backup', target }, async () => undefined);
 }
 
