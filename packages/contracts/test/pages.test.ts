@@ -32,10 +32,10 @@ const fileOf = (page: string): URL => new URL(`../../../docs/${page}`, import.me
 
 const successesOf = (route: ClusterRoute): string => Object.keys(route.answers).join(', ');
 
-function clusterCell(route: ClusterRoute, verdict: Verdict, role: Role | null = null): string {
-  if (verdict !== 'served') return `${problemCodes[verdict].status} \`${verdict}\``;
-  const isPartial = role !== null && route.partialFor?.includes(role) === true;
-  return successesOf(route) + (isPartial ? ', or 403 `permission_denied`' : '');
+function clusterCell(route: ClusterRoute, verdict: Verdict, role: Role): string {
+  if (verdict === 'permission_denied') return '–';
+  const served = verdict === 'served' ? successesOf(route) : `${problemCodes[verdict].status} \`${verdict}\``;
+  return served + (route.partialFor?.includes(role) === true ? ' or –' : '');
 }
 
 /** What a narrowing must contain for a service account that has one. */
@@ -46,12 +46,13 @@ function narrowingCell(route: ClusterRoute): string {
   return `${accountActionOf(route)}${clusters}`;
 }
 
+const nameOf = (route: ClusterRoute): string =>
+  `\`${route.method.toUpperCase()} ${route.path}${route.isDryRun ? '?dryRun=true' : ''}\``;
+
 function clusterRow(route: ClusterRoute): string[] {
   const verdicts = clusterVerdictsOf(route);
   return [
-    `\`${route.method.toUpperCase()} ${route.path}${route.isDryRun ? '?dryRun=true' : ''}\``,
-    clusterCell(route, verdicts.anonymous),
-    clusterCell(route, verdicts.stranger),
+    nameOf(route),
     clusterCell(route, verdicts.viewer, 'viewer'),
     clusterCell(route, verdicts.member, 'member'),
     clusterCell(route, verdicts.admin, 'admin'),
@@ -89,8 +90,6 @@ const dnsHead = [
 
 const clusterHead = [
   'route',
-  'no session or token',
-  'foreign team',
   'viewer',
   'member',
   'administrator',
@@ -103,6 +102,7 @@ const clusterHead = [
 const clusterRows = (clusterRoutes as readonly ClusterRoute[])
   .flatMap((route) => [route, dryRunOf(route)])
   .filter((row) => row !== null);
+const isPublic = (route: ClusterRoute): boolean => clusterVerdictsOf(route).anonymous === 'served';
 
 /** The page docs/access.md. */
 function accessPage(): string {
@@ -116,10 +116,16 @@ and \`/docs/\` list for the route.
 
 ## Cluster-management API
 
-A foreign team is answered like a team that does not exist: the same answer except for \`instance\`. Access is checked before the query
-and the body. Dry runs change nothing, so they are reads.
+A dash is 403 \`permission_denied\`. Without a session or token the answer is 401 \`authentication_required\`. A foreign team is answered
+like one that does not exist: 404 \`not_found\`, the same but for \`instance\`. Access is checked before the query and the body. Dry runs
+change nothing, so they are reads.
 
-${markdownTable(clusterHead, clusterRows.map(clusterRow))}
+${markdownTable(clusterHead, clusterRows.filter((route) => !isPublic(route)).map(clusterRow))}
+
+Everybody may call these: ${clusterRows
+    .filter(isPublic)
+    .map((route) => `${nameOf(route)} (${successesOf(route)})`)
+    .join(', ')}.
 
 The last column is what the narrowing of a service account must contain: the kind of action, and the cluster of the path or all
 clusters. Otherwise the answer is 403 \`permission_denied\`. Lists of clusters and operations contain only what the narrowing covers.
@@ -314,6 +320,17 @@ describe('a page made from the tables', () => {
     if (process.env.CORRAL_WRITE_DOCS) writeFileSync(fileOf(page), text);
 
     expect(readFileSync(fileOf(page), 'utf8')).toBe(text);
+  });
+});
+
+describe('the table of access', () => {
+  it('says of all routes what it says in a sentence', () => {
+    const others = clusterRows.filter((route) => !isPublic(route));
+    const verdicts = others.map((route) => ({ route: nameOf(route), ...clusterVerdictsOf(route) }));
+
+    expect(verdicts.filter(({ anonymous }) => anonymous !== 'authentication_required')).toEqual([]);
+    const isOfTeam = ({ route }: { route: string }) => /\{team(_id|_slug)?\}/.test(route);
+    expect(verdicts.filter((row) => row.stranger !== (isOfTeam(row) ? 'not_found' : 'served'))).toEqual([]);
   });
 });
 
