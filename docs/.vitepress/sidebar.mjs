@@ -17,11 +17,11 @@ export const sidebar = [
         docs('Undo a change', 'how-to/undo-a-change'),
         docs('Temporary record sets', 'how-to/temporary-records'),
         docs('The web console', 'console'),
-        docs('DNS clients', 'clients'),
         docs('Generated clients', 'generated-clients'),
       ]),
       kind('Reference', [
         docs('The command line', 'cli'),
+        docs('DNS clients', 'clients'),
         docs('Rules of record names', 'record-names'),
         docs('Limits and quotas', 'limits'),
         docs('Errors of the DNS API', 'errors'),
