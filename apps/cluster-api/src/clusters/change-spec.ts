@@ -90,8 +90,8 @@ export function setHibernated(
 interface SpecChange extends ChangeOptions {
   /** The cluster's name. */
   readonly name: string;
-  /** Returns the entity tag that the preconditions refer to. Default: the cluster's. */
-  readonly tagOf?: (current: ClusterRecord) => string;
+  /** Returns the entity tag that the preconditions refer to, null if there is none. Default: the cluster's. */
+  readonly tagOf?: (current: ClusterRecord) => string | null;
   /** Whether the change may need the catalogue, which is then read before the transaction begins. */
   readonly needsCatalogue: boolean;
   /** The idempotency key, for requests that are not idempotent by themselves. */

@@ -4,6 +4,7 @@ import { poolTagOf } from '../changes/entity-tag.js';
 import { type ChangeOptions, changeSpec, type SpecChangeOutcome } from '../clusters/change-spec.js';
 import { refuseWhileDeleting } from '../clusters/rules/declaration.js';
 import { completePool } from '../clusters/rules/specification.js';
+import type { ClusterRecord } from '../clusters/store.js';
 import { invalidField, notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { findPool, noPointers, pointersInPool, withoutPool, withPool } from './rules.js';
@@ -41,7 +42,7 @@ export async function declarePool(
     declaredPools: [declared],
     action: 'node-pool.declare',
     needsCatalogue: true,
-    tagOf: (current) => poolTagOf(current, { name }),
+    tagOf: (current) => tagOfPool(current, name),
     desiredOf: (current) => {
       if (current === null) throw notFound();
       before = findPool(current, name);
@@ -63,7 +64,7 @@ export function removePool(
     pointers: noPointers,
     action: 'node-pool.delete',
     needsCatalogue: false,
-    tagOf: (current) => poolTagOf(current, { name: pool }),
+    tagOf: (current) => tagOfPool(current, pool),
     desiredOf: (current) => {
       if (current === null || findPool(current, pool) === null) throw notFound();
       refuseWhileDeleting(current);
@@ -71,3 +72,6 @@ export function removePool(
     },
   });
 }
+
+const tagOfPool = (cluster: ClusterRecord, name: string): string | null =>
+  findPool(cluster, name) === null ? null : poolTagOf(cluster, { name });

@@ -508,6 +508,14 @@ describe('node pools', () => {
       expect(t.wakeups).toContainEqual({ job: 'reconcile-cluster', payload: { clusterId: cluster.metadata.id } });
     });
 
+    it('with If-None-Match: * adds a pool but never changes one', async () => {
+      await t.clusters.running(name);
+
+      await put('burst', { name: 'burst', machineType: 'cpx51' }).set('If-None-Match', '*').expect(201);
+      const again = put('burst', { name: 'burst', machineType: 'cpx51', maximum: 5 }).set('If-None-Match', '*');
+      expect((await again.expect(412)).body.code).toBe('precondition_failed');
+    });
+
     it('changes a pool: 200, in its place in the specification', async () => {
       await t.clusters.running(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
 
