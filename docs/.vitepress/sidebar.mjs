@@ -1,4 +1,4 @@
-/** The order of the site: three audiences, each with four kinds of pages. The build fails for a page of docs/ that is not here. */
+/** The order of the site: three audiences, each with four kinds of pages. A test fails for a page of docs/ that is not here. */
 const page = (text, path) => ({ text, link: `/${path.replace(/README$/, 'index')}` });
 const docs = (text, name) => page(text, `docs/${name}`);
 const kind = (text, items) => ({ text, collapsed: true, items });
@@ -75,6 +75,7 @@ export const sidebar = [
       kind('Explanation', [
         docs('What one upstream token carries', 'upstream-budget'),
         docs('The envelope', 'envelope'),
+        docs('Postgres', 'postgres'),
         docs('Monitoring', 'monitoring'),
         docs('Traces', 'traces'),
         docs('Threat model', 'threat-model'),

@@ -255,7 +255,7 @@ function limitsPage(): string {
 
 Generated from \`packages/contracts\` by \`CORRAL_WRITE_DOCS=1 npm test -- contracts pages\`.
 
-## What operators can change
+## How many records and clusters a team can have
 
 Operators set defaults for the installation, and other values for a team (\`corral-admin team set-quota <team>\`, \`set-limit\`), up to the maximum. Ask them.
 

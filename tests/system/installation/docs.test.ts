@@ -23,11 +23,11 @@ const pages = spawnSync('git', ['ls-files', '*.md', ':!tests/clients/*/*', ':!.g
 const read = (page: string): string => readFileSync(join(repository, page), 'utf8');
 const withoutBlocks = (text: string): string => text.replaceAll(/^ *```[\s\S]*?^ *```$/gm, '');
 
-/** What is looked up and not read: the kind "Reference" of the sidebar. */
-const reference = sidebar
-  .flatMap(({ items = [] }) => items)
-  .filter(({ text }) => text === 'Reference')
-  .flatMap(({ items = [] }) => items.map(({ link = '' }) => `${link.slice(1).replace(/index$/, 'README')}.md`));
+const kinds = sidebar.flatMap(({ items = [] }) => items);
+const pagesIn = ({ items = [] }: SidebarItem): string[] =>
+  items.map(({ link = '' }) => `${link.slice(1).replace(/index$/, 'README')}.md`);
+/** What is looked up and not read. */
+const reference = kinds.filter(({ text }) => text === 'Reference').flatMap(pagesIn);
 
 /** What a reader reads: without blocks of code, addresses of links, and the lines of tables. */
 function wordsOf(text: string): number {
@@ -58,6 +58,13 @@ describe('the documentation', () => {
     const long = pages.filter((page) => wordsOf(read(page)) > 1_500);
 
     expect(long.filter((page) => !reference.includes(page))).toEqual([]);
+  });
+
+  it('has every page of docs/ in the sidebar of the site', () => {
+    const listed = kinds.flatMap(pagesIn);
+    const ofDocs = pages.filter((page) => /^docs\/((how-to|runbooks)\/)?[^/]+$/.test(page));
+
+    expect(ofDocs.filter((page) => !listed.includes(page))).toEqual([]);
   });
 
   it('has no link to a page or a heading that does not exist', () => {

@@ -28,6 +28,7 @@ const TIMES = {
   node: 1,
   helm: 1,
   dashboards: 1,
+  docs: 1,
   release: 1,
   releases: 1,
   backup: 1,
@@ -84,6 +85,8 @@ export const usage = `Usage: npm run test:long -- <part> [options]
           runs the tests of the Helm chart, and builds Helm first if this machine has none. That takes minutes, once per machine.
   dashboards [--times ${TIMES.dashboards}]
           lets Prometheus scrape a system that works, and checks that the panels show something. It needs Prometheus, and takes 1 minute.
+  docs [--times ${TIMES.docs}]
+          runs the commands of the pages for newcomers beside \`npm start\`, builds the site, and searches it. It takes 3 minutes.
   release [--times ${TIMES.release}]
           makes the files of a release twice, compares them, and installs each into an empty folder. It takes 5 minutes.
   releases [--times ${TIMES.releases}]
@@ -158,6 +161,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
     case 'node':
     case 'helm':
     case 'dashboards':
+    case 'docs':
     case 'release':
     case 'releases':
     case 'backup':
@@ -176,6 +180,7 @@ export function parseLongArguments([part, ...args]: readonly string[]): LongTest
         node: 'long/oldest-node',
         helm: 'system/installation/helm',
         dashboards: 'long/dashboards',
+        docs: 'long/docs',
         release: 'long/release.test',
         releases: 'long/two-releases',
         backup: 'long/backup',
