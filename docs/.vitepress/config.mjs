@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, posix, relative } from 'node:path';
 import { sidebar } from './sidebar.mjs';
 
 const root = join(import.meta.dirname, '../..');
 const vue = join(root, 'tools/docs-site/node_modules/vue');
 /** Where links to files that are no pages lead. */
-const sources = 'https://github.com/corral/corral/blob/main';
+const { repository } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+const sources = repository.url.replace(/^git\+(.*)\.git$/, '$1/blob/main');
 
 /** The site is made of the Markdown of the whole repository as it is, so that links between pages are those of the files. */
 export default {

@@ -81,6 +81,8 @@ for await (const { name } of dns.list('listZones', {})) console.log(name);
     const env = { URL: `${running.dns.base}/v1`, TOKEN: running.dnsToken };
     expect(await run([process.execPath, 'main.mjs'], folder, env)).toBe(`${ZONE}\n`);
     expect(readdirSync(join(folder, 'node_modules')).filter((name) => !name.startsWith('.'))).toEqual(['@corral']);
+    const manifest = JSON.parse(readFileSync(join(folder, 'node_modules/@corral/client/package.json'), 'utf8'));
+    expect(manifest.repository.url).toContain('github.com');
   });
 
   it('has the command of operators as a single file, which migrates an empty database', async () => {

@@ -12,7 +12,15 @@ const read = (path: string): string => readFileSync(join(repository, path), 'utf
 const filesOf = (pattern: string): string[] =>
   spawnSync('git', ['ls-files', pattern], { cwd: repository, encoding: 'utf8' }).stdout.trim().split('\n');
 
-const { version, license } = JSON.parse(read('package.json')) as { version: string; license: string };
+const {
+  version,
+  license,
+  repository: forge,
+} = JSON.parse(read('package.json')) as {
+  version: string;
+  license: string;
+  repository: { url: string };
+};
 const programs = ['dns-gateway', 'cluster-api', 'reconciler', 'admin', 'cli', 'console'];
 
 interface Bom {
@@ -62,6 +70,15 @@ describe('the project', () => {
     for (const path of packages) expect([path, JSON.parse(read(path)).version]).toEqual([path, version]);
     const chart = parse(read('infra/helm/corral/Chart.yaml'));
     expect([chart.version, chart.appVersion]).toEqual([version, version]);
+  });
+
+  it('has one repository, which the chart, the owners of the code and the commands for its images name', () => {
+    const [, address = '', owner = '', name = ''] =
+      /^git\+(https:\/\/github\.com\/([^/]+)\/([^/]+))\.git$/.exec(forge.url) ?? [];
+
+    expect(parse(read('infra/helm/corral/Chart.yaml')).sources).toEqual([address]);
+    expect(read('docs/how-to/air-gapped.md')).toContain(`ghcr.io/${owner}/${name}/$image`);
+    expect(new Set(read('.github/CODEOWNERS').match(/(?<=@)[^/\s]+(?=\/)/g))).toEqual(new Set([owner]));
   });
 
   it.each(programs.filter((name) => name !== 'console'))('tells the version by %s --version', (program) => {

@@ -12,17 +12,22 @@ const PACKAGES = [
 /** Packs what programs and people install from npm. Everything that they import is in them. */
 export function packNpm({ folder, env }: Checkout, out: string): void {
   mkdirSync(join(out, 'npm'));
+  // npm takes provenance only from the repository that a package names.
+  const { repository } = readManifest(folder);
   for (const { path, name } of PACKAGES) {
     const from = join(folder, path);
     const staged = join(folder, 'release-npm', name);
     mkdirSync(staged, { recursive: true });
     for (const part of ['dist', 'README.md']) cpSync(join(from, part), join(staged, part), { recursive: true });
     for (const file of ['LICENSE', 'NOTICE']) cpSync(join(folder, file), join(staged, file));
-    const manifest = JSON.parse(readFileSync(join(from, 'package.json'), 'utf8')) as Record<string, unknown>;
-    writeFileSync(join(staged, 'package.json'), `${JSON.stringify(publicManifest(manifest, name), null, 2)}\n`);
+    const manifest = { ...publicManifest(readManifest(from), name), repository };
+    writeFileSync(join(staged, 'package.json'), `${JSON.stringify(manifest, null, 2)}\n`);
     run('npm', ['pack', '--silent', `--pack-destination=${join(out, 'npm')}`], { cwd: staged, env });
   }
 }
+
+const readManifest = (folder: string): Record<string, unknown> =>
+  JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 
 /** Without what only a checkout can use. */
 function publicManifest(manifest: Record<string, unknown>, name: string): Record<string, unknown> {
