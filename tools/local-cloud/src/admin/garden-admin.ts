@@ -49,7 +49,7 @@ export function createGardenAdmin(garden: Garden) {
     return held;
   };
   const merge = (kind: Kind, namespace: string, name: string, body: Fields, manager = OPERATOR): KubeObject =>
-    writes.patch(kind, namespace, name, { type: 'merge', body }, manager).object;
+    writes.patch(kind, namespace, name, { type: 'merge', body, isStrict: false }, manager).object;
   const catalogue = (): CloudProfile => writes.get<CloudProfile>(cloudProfiles as Kind, '', 'hcloud');
   const patchCloudProfile = (spec: Fields): void => void merge(cloudProfiles as Kind, '', 'hcloud', { spec });
   return {

@@ -1,6 +1,3 @@
-/** Fields of the provider extension that only some builds have: for networks, nodes and images. */
-export type ExtensionField = 'existingNetwork' | 'publicIP' | 'imageOptions';
-
 /** What an operator of the garden has put in the way of writes. */
 export interface AdmissionRule {
   readonly name: string;
@@ -42,7 +39,6 @@ export interface GardenSettings extends GardenSpeed {
   /** Fields that this version of the garden does not have, for example `spec.maintenance.confineSpecUpdateRollout`. */
   readonly undeclaredFields: readonly string[];
   readonly admission: readonly AdmissionRule[];
-  readonly extensionFields: readonly ExtensionField[];
   /** Where the Project stores the certificate authority of a Shoot. */
   readonly authorityIn: 'configmap' | 'nowhere';
 }
@@ -59,7 +55,6 @@ export const defaultSettings: GardenSettings = {
   secretsMax: null,
   undeclaredFields: [],
   admission: [],
-  extensionFields: [],
   authorityIn: 'configmap',
 };
 

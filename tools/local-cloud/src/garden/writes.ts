@@ -19,7 +19,7 @@ import type { AdmissionRule, GardenSettings } from './settings.js';
 import { type ObjectStore, objectOf } from './store.js';
 
 export type Patch =
-  | { readonly type: 'merge' | 'json'; readonly body: unknown }
+  | { readonly type: 'merge' | 'json'; readonly body: unknown; readonly isStrict: boolean }
   | { readonly type: 'apply'; readonly body: unknown; readonly force: boolean };
 
 export interface Written {
@@ -57,6 +57,8 @@ export class Writes {
     if (!isFields(patched) || !isFields(patched.metadata))
       throw badRequest('the patched object is no object with metadata');
     const object = withoutNulls(patched as KubeObject);
+    const unknown = patch.isStrict ? unknownField(kind.specFields ?? null, object.spec, 'spec') : null;
+    if (unknown !== null) throw new StatusError(422, 'Invalid', `strict decoding error: unknown field "${unknown}"`);
     checkPreconditions(kind, object, old);
     object.metadata.managedFields = ownersAfterUpdate(old, object, this.#manager(fieldManager));
     return this.#store(kind, object, old);
@@ -155,7 +157,6 @@ export class Writes {
   #context(): WriteContext {
     return {
       nowMs: this.clock.now(),
-      extensionFields: this.settings().extensionFields,
       find: <T extends KubeObject>(plural: string, namespace: string, name: string) => {
         const held = this.store.get(plural, namespace, name);
         return held && objectOf<T>(held);

@@ -120,7 +120,7 @@ function serveResources(deps: GardenApiDeps): RequestHandler {
 
 function servePatch(deps: GardenApiDeps, asked: Asked, req: Request, res: Response): void {
   const { kind, namespace, name, query } = asked;
-  const patch = readPatch(req, query.get('force') === 'true');
+  const patch = readPatch(req, query);
   // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
   const creates = patch.type === 'apply' && deps.store.get(kind.plural, namespace, name) === null;
   if (creates) authorize(deps, { ...asked, verb: 'create' }, res);
@@ -149,10 +149,39 @@ const groups = [
   return { name: kind.group, versions: [version], preferredVersion: version };
 });
 
+const kubePaths = [...new Set(allKinds.map(pathOf))];
+
+/** All that kubectl must read before it edits: that the server itself finds unknown fields in a patch. */
+const validatedPatches = (path: string) => ({
+  openapi: '3.0.0',
+  info: { title: 'garden', version: 'v1' },
+  paths: Object.fromEntries(
+    allKinds
+      .filter((kind) => pathOf(kind) === path)
+      .map(({ group, version, kind, plural }) => [
+        `${path}/${plural}/{name}`,
+        {
+          patch: {
+            parameters: [{ name: 'fieldValidation', in: 'query', schema: { type: 'string' } }],
+            responses: {},
+            'x-kubernetes-group-version-kind': { group, version, kind },
+          },
+        },
+      ]),
+  ),
+});
+
 /** Discovery by path, in the unaggregated form and without subresources, as far as kubectl needs it. */
 const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, unknown>([
   ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
   ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups }],
+  [
+    '/openapi/v3',
+    {
+      paths: Object.fromEntries(kubePaths.map((path) => [path.slice(1), { serverRelativeURL: `/openapi/v3${path}` }])),
+    },
+  ],
+  ...kubePaths.map((path): [string, unknown] => [`/openapi/v3${path}`, validatedPatches(path)]),
   ...allKinds.map((kind): [string, unknown] => [
     pathOf(kind),
     {

@@ -110,11 +110,12 @@ const patchTypes = {
 } as const;
 
 /** Reads a patch in JSON, which is also YAML. @throws StatusError 400, 415 */
-export function readPatch(req: Request, force: boolean): Patch {
+export function readPatch(req: Request, query: URLSearchParams): Patch {
   const type = patchTypes[mediaTypeOf(req) as keyof typeof patchTypes];
   if (type === undefined) throw unsupportedMediaType(Object.keys(patchTypes));
   const body = parseJson(req);
-  return type === 'apply' ? { type, body, force } : { type, body };
+  if (type === 'apply') return { type, body, force: query.get('force') === 'true' };
+  return { type, body, isStrict: query.get('fieldValidation') === 'Strict' };
 }
 
 export type Selection = (held: Held) => boolean;

@@ -1,12 +1,9 @@
 import type { ResourceName } from '../kube/errors.js';
 import { isFields, type KubeObject } from '../kube/object.js';
-import type { ExtensionField } from '../settings.js';
 
 /** What the rules of a kind see apart from the object. */
 export interface WriteContext {
   readonly nowMs: number;
-  /** Fields that this build of the provider extension has in addition to the public ones. */
-  readonly extensionFields: readonly ExtensionField[];
   find<T extends KubeObject>(plural: string, namespace: string, name: string): Readonly<T> | null;
 }
 

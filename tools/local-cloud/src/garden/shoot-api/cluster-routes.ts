@@ -26,7 +26,7 @@ export function clusterRoutes(clusters: Clusters, clock: Clock): RouteTable {
     },
     'GET /api/v1/nodes/:name': (asked) => clusters.node(shootOf(asked), asked.param('name')),
     'PATCH /api/v1/nodes/:name': (asked) => {
-      const { type, body } = readPatch(asked.req, false);
+      const { type, body } = readPatch(asked.req, new URLSearchParams());
       if (type !== 'merge') throw unsupportedMediaType(['application/merge-patch+json']);
       return clusters.patchNode(shootOf(asked), asked.param('name'), body as Fields);
     },

@@ -1,9 +1,8 @@
 import type { FieldTree, Kind, WriteContext } from '../kinds/kind.js';
-import { aggregate, forbidden, invalidObject, StatusError } from '../kube/errors.js';
-import { equalJson, fieldAt } from '../kube/object.js';
-import type { ExtensionField } from '../settings.js';
+import { aggregate, forbidden, invalidObject } from '../kube/errors.js';
+import { equalJson } from '../kube/object.js';
 import { judgeByCatalogue, prepareWorkers } from './catalogue.js';
-import { type Shoot, type ShootSpec, type ShootStatus, workersOf } from './shoot.js';
+import type { Shoot, ShootStatus } from './shoot.js';
 
 const specFields: FieldTree = {
   cloudProfile: { kind: null, name: null },
@@ -46,7 +45,6 @@ const specFields: FieldTree = {
 
 const NAMES_LENGTH_MAX = 21;
 const CONFIRMATION = 'confirmation.gardener.cloud/deletion';
-const WEBHOOK = 'validation.hcloud.provider.extensions.gardener.cloud';
 const blankStatus: ShootStatus = { hibernated: false, technicalID: '', uid: '' };
 
 export const shoots: Kind<Shoot> = {
@@ -80,35 +78,12 @@ export const shoots: Kind<Shoot> = {
     }
     const errors = judgeByCatalogue(shoot, old, context);
     if (errors.length > 0) throw forbidden(shoots, name, aggregate(errors));
-    const field = extensionFields.find((each) => each.isIn(shoot.spec) && !context.extensionFields.includes(each.name));
-    if (field === undefined) return;
-    const refusal = `${field.at}: Internal error: strict decoding error: unknown field ${JSON.stringify(field.name)}`;
-    throw new StatusError(403, 'Forbidden', `admission webhook "${WEBHOOK}" denied the request: ${refusal}`);
   },
   judgeDeletion({ metadata: { name = '', annotations } }) {
     if (annotations?.[CONFIRMATION] === 'true') return;
     throw forbidden(shoots, name, `must have a "${CONFIRMATION}" annotation to delete`);
   },
 };
-
-/** The fields that only some builds of the provider extension have: where they are, and whether a Shoot uses them. */
-const extensionFields: readonly { name: ExtensionField; at: string; isIn(spec: ShootSpec): boolean }[] = [
-  {
-    name: 'existingNetwork',
-    at: 'spec.provider.infrastructureConfig',
-    isIn: ({ provider }) => fieldAt(provider.infrastructureConfig, 'networks', 'existingNetwork') !== undefined,
-  },
-  {
-    name: 'publicIP',
-    at: 'spec.provider.workers[0].providerConfig',
-    isIn: (spec) => workersOf(spec).some(({ providerConfig }) => providerConfig?.publicIP !== undefined),
-  },
-  {
-    name: 'imageOptions',
-    at: 'spec.provider.workers[0].machine.image.providerConfig',
-    isIn: (spec) => workersOf(spec).some(({ machine }) => machine.image?.providerConfig !== undefined),
-  },
-];
 
 /** Name of the Project that a namespace belongs to. */
 const projectOf = (namespace: string, { find }: WriteContext): string =>
