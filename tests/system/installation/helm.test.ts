@@ -151,6 +151,14 @@ describeNeeding(describe, missingHelm, 'the chart', () => {
         ['delete', ':s3:backups/corral', '--min-age'],
         ['backup-stored', 'backups/corral'],
       ]);
+      for (const { env, volumeMounts } of initContainers.slice(1)) {
+        expect(env).toContainEqual({ name: 'SSL_CERT_DIR', value: '/etc/corral/authorities' });
+        expect(volumeMounts).toContainEqual({
+          name: 'authorities',
+          mountPath: '/etc/corral/authorities',
+          readOnly: true,
+        });
+      }
     });
   });
 
