@@ -54,17 +54,22 @@ export const pebble = (): Promise<Client> => goProgram('pebble', 'github.com/let
  * Builds a program of `clients/<name>`.
  *
  * @param source the package to build; the default is that of the folder
- * @param options `tags`: of the build; `file`: the name of the program
+ * @param options `tags`: of the build; `file`: the name of the program; `folder`: of the sources, if it is another one
  */
 export async function goProgram(
   name: string,
   source = '.',
-  { tags = '', file = 'program' }: { tags?: string; file?: string } = {},
+  {
+    tags = '',
+    file = 'program',
+    folder = builtFile(`tests/clients/${name}`),
+  }: { tags?: string; file?: string; folder?: string } = {},
 ): Promise<Client> {
   const needed = { what: name, how: 'install Go, and let it reach a module proxy' };
   if (!(await works(['go', 'version']))) return missing(needed);
-  const folder = builtFile(`tests/clients/${name}`);
-  const sources = (await readdir(folder, { recursive: true })).filter((file) => /\.(go|mod|sum)$/.test(file)).sort();
+  const sources = (await readdir(folder, { recursive: true }))
+    .filter((each) => /\.(go|mod|sum|json)$/.test(each))
+    .sort();
   const key = createHash('sha256').update(`${source} ${tags}`).digest('hex').slice(0, 4);
   return made(`${name}-${key}-${await hashOf(folder, sources)}`, { file, needed }, async (copy) => {
     await cp(folder, copy, { recursive: true });
