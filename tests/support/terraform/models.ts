@@ -123,8 +123,15 @@ function modelOf(all: Readonly<Record<string, Schema>>, given: Schema): Model {
   const schema = resolved(all, given);
   const { description, default: initial, writeOnly, enum: values } = schema;
   const isListed = description?.startsWith('- ') ?? false;
-  const words = [description, values && !isListed && `One of ${values.map((value) => `\`${value}\``).join(', ')}.`];
-  const text = words.filter((each) => each).join(' ');
+  const words = [
+    isListed && 'One of these:\n\n',
+    description,
+    values && !isListed && `One of ${values.map((value) => `\`${value}\``).join(', ')}.`,
+  ];
+  const text = words
+    .filter((each) => each)
+    .join(' ')
+    .replace('\n ', '\n');
   const about = {
     ...(text !== '' && { description: text }),
     ...(initial !== undefined && { default: initial }),

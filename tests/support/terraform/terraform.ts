@@ -89,3 +89,26 @@ export async function pipelineEnv({ apis }: ClusterSystem, { admin, slug }: Clus
   const { json } = await admin.insist({ method: 'POST', path, body: { expiresInDays: 1 } });
   return { CORRAL_URL: apis[0]?.base, CORRAL_TEAM: slug, CORRAL_TOKEN: json.token as string };
 }
+
+export interface ClusterOptions {
+  readonly machineType?: string;
+  readonly maximum?: number;
+  /** Further attributes. */
+  readonly more?: string;
+}
+
+/** A cluster with one pool, as people write it. */
+export const clusterHcl = (
+  { surroundings }: ClusterSystem,
+  name: string,
+  { machineType = 'cx22', maximum = 2, more = '' }: ClusterOptions = {},
+): string => `
+resource "corral_cluster" "${name}" {
+  name               = "${name}"
+  connection_ref     = "${surroundings.connectionRef}"
+  region             = "${surroundings.region}"
+  kubernetes_version = "1.34"
+  node_pools = [{ name = "general", machine_type = "${machineType}", minimum = 1, maximum = ${maximum} }]
+  ${more}
+}
+`;

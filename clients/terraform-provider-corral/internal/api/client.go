@@ -122,7 +122,7 @@ func (c *Client) Do(ctx context.Context, request Request) (Answer, error) {
 			return answer, err
 		}
 		tflog.Debug(ctx, "Corral is asked again", map[string]any{"path": request.Path, "error": err.Error()})
-		if err := sleep(ctx, pause); err != nil {
+		if err := Sleep(ctx, pause); err != nil {
 			return answer, err
 		}
 	}
@@ -153,7 +153,8 @@ func retryAfter(header http.Header) time.Duration {
 	return time.Duration(seconds) * time.Second
 }
 
-func sleep(ctx context.Context, pause time.Duration) error {
+// Sleep returns early, with an error, when Terraform is interrupted.
+func Sleep(ctx context.Context, pause time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
@@ -184,13 +185,19 @@ func (c *Client) attempt(ctx context.Context, request Request) (Answer, error) {
 	if len(body) == 0 {
 		return answer, nil
 	}
-	// Numbers stay as they are written.
-	decoder := json.NewDecoder(bytes.NewReader(body))
-	decoder.UseNumber()
-	if err := decoder.Decode(&answer.Body); err != nil {
+	if answer.Body, err = Decode(body); err != nil {
 		return answer, fmt.Errorf("%s answered what is no JSON. Is it the address of the cluster API?", c.Endpoint)
 	}
 	return answer, nil
+}
+
+// Decode reads a body. Numbers stay as they are written.
+func Decode(text []byte) (any, error) {
+	var body any
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.UseNumber()
+	err := decoder.Decode(&body)
+	return body, err
 }
 
 func (c *Client) httpRequest(ctx context.Context, request Request) (*http.Request, error) {

@@ -49,7 +49,7 @@ func (c *Client) Await(ctx context.Context, id string) (Operation, error) {
 			return operation, fmt.Errorf("%w: operation %s has not ended after %s. %s", ErrNotEnded, id, c.OperationTimeout, operation.Message)
 		}
 		if answer.Header.Get("Preference-Applied") == "" {
-			_ = sleep(ctx, max(retryAfter(answer.Header), time.Second))
+			_ = Sleep(ctx, max(retryAfter(answer.Header), time.Second))
 		}
 	}
 }

@@ -62,7 +62,7 @@ func (d *declared) Schema(_ context.Context, _ resource.SchemaRequest, resp *res
 	attributes["id"] = schema.StringAttribute{Computed: true, MarkdownDescription: "Never changes, and belongs to no later resource of the same name."}
 	attributes[d.key] = schema.StringAttribute{
 		Required:            true,
-		MarkdownDescription: d.keyDescription + " A change replaces the " + d.noun + ".",
+		MarkdownDescription: d.keyDescription + " A change replaces the " + strings.ToLower(d.noun) + ".",
 		PlanModifiers:       []planmodifier.String{stringplanmodifier.RequiresReplace()},
 	}
 	for name, each := range d.extra {

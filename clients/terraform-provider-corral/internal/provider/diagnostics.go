@@ -63,6 +63,10 @@ func refusalText(refusal api.Refusal, problem *api.Problem) string {
 
 func addAt(diagnostics *diag.Diagnostics, severity diag.Severity, at path.Path, summary, detail string) {
 	isWhole := len(at.Steps()) == 0
+	if !isWhole {
+		// Terraform shows the line of an attribute of the resource. With a path into it, only that of the resource.
+		at = path.Root(at.Steps()[0].String())
+	}
 	switch {
 	case severity == diag.SeverityError && isWhole:
 		diagnostics.AddError(summary, detail)

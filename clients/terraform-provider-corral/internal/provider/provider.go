@@ -130,13 +130,15 @@ func need(diagnostics *diag.Diagnostics, name, variable, value string) {
 }
 
 func (p *corral) Resources(context.Context) []func() resource.Resource {
-	return []func() resource.Resource{newCluster}
+	return []func() resource.Resource{
+		newCluster, newConnection, newAdoptedServer, newServiceAccount, newAccountToken, newTrustedIssuer, newInvitation, newMember,
+	}
 }
 
 func (p *corral) DataSources(context.Context) []func() datasource.DataSource {
-	return nil
+	return []func() datasource.DataSource{newCatalogue, newOperations}
 }
 
 func (p *corral) EphemeralResources(context.Context) []func() ephemeral.EphemeralResource {
-	return nil
+	return []func() ephemeral.EphemeralResource{newKubeconfig}
 }

@@ -5,7 +5,9 @@ package provider
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
+	"slices"
 	"strconv"
 
 	"github.com/hashicorp/terraform-plugin-go/tftypes"
@@ -135,13 +137,13 @@ func bodyOf(members []model, attributes values) map[string]any {
 	return body
 }
 
-// attributesOf returns those of an object or a map; none if it is null or not known.
+// attributesOf returns those of an object or a map, to be changed; none if it is null or not known.
 func attributesOf(value tftypes.Value) values {
-	attributes := values{}
+	shared := values{}
 	if value.IsKnown() && !value.IsNull() {
-		_ = value.As(&attributes)
+		_ = value.As(&shared)
 	}
-	return attributes
+	return maps.Clone(shared)
 }
 
 func elementsOf(value tftypes.Value) []tftypes.Value {
@@ -149,7 +151,7 @@ func elementsOf(value tftypes.Value) []tftypes.Value {
 	if value.IsKnown() && !value.IsNull() {
 		_ = value.As(&elements)
 	}
-	return elements
+	return slices.Clone(elements)
 }
 
 func text(value string) tftypes.Value { return tftypes.NewValue(tftypes.String, value) }

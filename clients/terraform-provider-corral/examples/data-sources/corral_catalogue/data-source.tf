@@ -1,0 +1,7 @@
+data "corral_catalogue" "main" {
+  connection_ref = "main"
+}
+
+output "newest" {
+  value = data.corral_catalogue.main.kubernetes_versions[0].version
+}

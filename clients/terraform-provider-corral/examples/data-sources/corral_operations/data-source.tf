@@ -1,0 +1,4 @@
+data "corral_operations" "web" {
+  target = "web"
+  states = ["failed"]
+}

@@ -1,0 +1,1 @@
+terraform import corral_adopted_server.worker main/4711

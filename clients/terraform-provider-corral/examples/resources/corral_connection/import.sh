@@ -1,0 +1,1 @@
+terraform import corral_connection.main main

@@ -1,0 +1,4 @@
+resource "corral_invitation" "ada" {
+  email = "ada@example.org"
+  role  = "member"
+}

@@ -1,0 +1,1 @@
+terraform import corral_service_account.ci ci

@@ -1,0 +1,1 @@
+terraform import corral_trusted_issuer.github github
