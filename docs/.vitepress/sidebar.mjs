@@ -9,6 +9,7 @@ export const sidebar = [
     items: [
       kind('Tutorial', [docs('The tour', 'tour'), docs('My app at its own name', 'how-to/my-app')]),
       kind('How to', [
+        docs('Clusters with Terraform', 'how-to/terraform-clusters'),
         docs('Terraform in CI', 'how-to/terraform-in-ci'),
         docs('Upgrade Kubernetes', 'how-to/upgrade-kubernetes'),
         docs('Give read access', 'how-to/give-read-access'),
