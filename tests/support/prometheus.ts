@@ -12,7 +12,7 @@ export function missingProgram(name: 'prometheus' | 'promtool'): Missing | null 
   return isThere ? null : { what: name, how: `put ${name} (of Prometheus) on PATH` };
 }
 
-export interface Sample {
+interface Sample {
   readonly metric: Readonly<Record<string, string>>;
   readonly value: readonly [time: number, value: string];
 }

@@ -15,7 +15,7 @@ export function textsOf(expression: string, kind: string): string[] {
 const ALERT_LABELS = ['alertname', 'alertstate', 'severity'];
 
 /** The base of a histogram's series, and other names unchanged. */
-export const metricOf = (name: string): string => name.replace(/^(corral_\w+_seconds)_(bucket|count|sum)$/, '$1');
+const metricOf = (name: string): string => name.replace(/^(corral_\w+_seconds)_(bucket|count|sum)$/, '$1');
 
 /**
  * Labels of an expression that none of its metrics has: such an expression is valid, and finds nothing.

@@ -22,7 +22,7 @@ export interface CliIo {
   readonly openBrowser: (url: string) => Promise<unknown>;
 }
 
-export interface OutputStream extends NodeJS.WritableStream {
+interface OutputStream extends NodeJS.WritableStream {
   readonly isTTY?: boolean;
   readonly columns?: number;
 }

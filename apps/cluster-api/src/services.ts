@@ -80,7 +80,7 @@ export interface Services extends AppDeps {
  * Wake-ups for rows that were made due, to send once that is committed. Nobody waits for them, so that an answer does not: the sweep finds
  * the row if a wake-up is lost.
  */
-export interface WakeUps {
+interface WakeUps {
   cluster(id: ClusterId): void;
   server(id: ServerId): void;
   /** Has the tokens of connections verified, and their prices read, where that is due. */

@@ -139,7 +139,7 @@ export interface Audience {
 }
 
 /** A write, which may be one request sent several times. */
-export interface WriteUnderWay extends Audience {
+interface WriteUnderWay extends Audience {
   readonly answer: Promise<WriteAnswer>;
 }
 
@@ -156,7 +156,7 @@ export interface Follower {
 export type FollowUntil = 'reported' | 'ended';
 
 /** Clients of this process that wait for actions, and whether its loop runs. */
-export interface Followers {
+interface Followers {
   readonly waiting: Set<Follower>;
   isLooping: boolean;
 }

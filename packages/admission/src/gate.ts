@@ -5,7 +5,7 @@ import { backoffMs, spreadMs } from '@corral/service';
  * `opens`: it works. `slows`: it wants fewer calls, and none for a while. `shuts`: it serves nobody. `shutsInARow`: this subject got no
  * answer, which says something about the service only if several subjects in a row get none.
  */
-export type GateEffect = 'opens' | 'slows' | 'shuts' | 'shutsInARow';
+type GateEffect = 'opens' | 'slows' | 'shuts' | 'shutsInARow';
 
 export interface GateReport<Kind extends string> {
   readonly kind: Kind;
@@ -13,7 +13,7 @@ export interface GateReport<Kind extends string> {
   readonly retryAfterMs?: number | null;
 }
 
-export interface GateState {
+interface GateState {
   /** Maximum number of concurrent callers. */
   readonly places: number;
   readonly pausedMs: number;

@@ -5,9 +5,8 @@ export {
   hashAccountToken,
   mintAccountToken,
 } from './accounts/account-tokens.js';
-export { type DnsSession, type DnsSessionOwner, startDnsSession, startDnsSessionOfAccount } from './dns/dns-session.js';
+export { startDnsSession, startDnsSessionOfAccount } from './dns/dns-session.js';
 export {
-  type DnsTokenActor,
   type DnsTokenRecord,
   DnsTokenRefused,
   type DnsTokenStore,
@@ -37,7 +36,6 @@ export {
   hashDnsToken,
   isWellFormedDnsToken,
   mintDnsToken,
-  type RequireDnsTokenOptions,
   type TokenRefusal,
 } from './dns/token-verifier.js';
 export type { UseRecorder } from './last-used.js';
@@ -51,13 +49,7 @@ export {
 } from './last-used.js';
 export { type EndedMembership, endMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
-export {
-  type IdentityRecord,
-  IdentityRefused,
-  type IdentityStore,
-  identityStore,
-  unlinkIdentity,
-} from './people/identity-store.js';
+export { type IdentityRecord, IdentityRefused, identityStore, unlinkIdentity } from './people/identity-store.js';
 export {
   type DeletedTeamRecord,
   type NamedTeam,
@@ -75,22 +67,15 @@ export {
   type UserStore,
   userStore,
 } from './people/user-store.js';
-export {
-  type RedeemedCode,
-  type SignInCodeStore,
-  type SignInRequest,
-  signInCodeStore,
-} from './sessions/sign-in-codes.js';
+export { type SignInCodeStore, signInCodeStore } from './sessions/sign-in-codes.js';
 export {
   hashSessionSecret,
   type Membership,
   mintSessionSecret,
   SESSION_COOKIE,
   type Session,
-  type SessionOrigin,
   type SessionRecord,
   type SessionStore,
-  type SessionTimes,
   type StartedSession,
   sessionSecretOf,
   sessionStore,

@@ -7,7 +7,6 @@ import {
   displayNameOf,
   hashSessionSecret,
   type IdentityClaims,
-  type IdentityStore,
   identityStore,
   lastUsedRecorder,
   mintSessionSecret,
@@ -477,7 +476,7 @@ describe('sessions', () => {
 });
 
 describe('identities', () => {
-  let identities: IdentityStore;
+  let identities: ReturnType<typeof identityStore>;
   beforeAll(() => {
     identities = identityStore(database.prisma);
   });

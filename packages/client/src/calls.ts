@@ -4,7 +4,7 @@ import type { Answer, OperationRef } from './operation-types.js';
 import type { Incoming, Outgoing, Transport } from './transport.js';
 
 /** What the client knows of an operation at run time. */
-export interface OperationRow {
+interface OperationRow {
   readonly method: string;
   readonly path: string;
   /** Accepts `Idempotency-Key`. */
@@ -17,7 +17,7 @@ export interface OperationRow {
 export type OperationTable = Readonly<Record<string, OperationRow>>;
 
 export type Params = Readonly<Record<string, string | number>>;
-export type Query = Readonly<Record<string, unknown>>;
+type Query = Readonly<Record<string, unknown>>;
 
 /** The options of all operations; the types of each allow those that it has. */
 export interface AnyOptions {

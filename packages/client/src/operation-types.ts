@@ -13,7 +13,7 @@ type Defined<T> = Exclude<T, undefined>;
 
 /** The parameters of the path. */
 export type PathOf<Op> = Parameters<Op> extends { path: infer P extends object } ? Readonly<P> : NoParameters;
-export type NoParameters = Readonly<Record<string, never>>;
+type NoParameters = Readonly<Record<string, never>>;
 
 export type QueryOf<Op> =
   Parameters<Op> extends { query?: infer Q }
@@ -108,7 +108,7 @@ export type CallOptions<Op> = CallLimits &
     : object);
 
 /** The arguments of an operation: those that it does not need may be left out. */
-export type CallArguments<Op> =
+type CallArguments<Op> =
   object extends CallOptions<Op>
     ? PathOf<Op> extends NoParameters
       ? [params?: NoParameters, options?: CallOptions<Op>]

@@ -46,7 +46,7 @@ export interface Incoming {
 }
 
 /** An answer whose body has not been read yet. The limit has to be ended. */
-export interface Opened {
+interface Opened {
   readonly response: Response;
   readonly limit: TimeLimit;
 }
@@ -153,7 +153,7 @@ function mayRepeat({ status, code }: CorralError, isRepeatable: boolean): boolea
 }
 
 /** @param repeated how often it was sent again */
-export function pauseMsOf({ retryAfterMs }: CorralError, repeated: number): number {
+function pauseMsOf({ retryAfterMs }: CorralError, repeated: number): number {
   if (retryAfterMs !== null) return retryAfterMs + Math.random() * SPREAD_MS;
   const most = Math.min(BACKOFF_MS_MIN * 2 ** repeated, BACKOFF_MS_MAX);
   return most * (0.5 + Math.random() / 2);

@@ -1,6 +1,6 @@
 export * from './adopted-servers.js';
 export * from './clusters.js';
-export { type Columns, jsonOf, prismaSelect, selectOf } from './columns.js';
+export { jsonOf, prismaSelect, selectOf } from './columns.js';
 export * from './connections.js';
 export * from './cost.js';
 export * from './locks.js';

@@ -1,7 +1,7 @@
 import type { TeamId } from '@corral/contracts';
 import type { Transaction } from '@corral/database';
 
-export interface CutBody {
+interface CutBody {
   readonly bytes: number;
   /** Hexadecimal. */
   readonly sha256: string;
@@ -37,7 +37,7 @@ export interface AuditRecord {
   readonly completedAt: Date | null;
 }
 
-export interface AuditQuery {
+interface AuditQuery {
   readonly limit: number;
   /** Only entries older than this id, from an earlier page's `before`. */
   readonly before?: number;
@@ -45,13 +45,13 @@ export interface AuditQuery {
   readonly type?: string;
 }
 
-export interface AuditPage {
+interface AuditPage {
   readonly entries: AuditRecord[];
   /** Pass as `before` to get the next older entries; null on the last page. */
   readonly before: number | null;
 }
 
-export interface DnsUsage {
+interface DnsUsage {
   readonly records: number;
   /** Reserved for pending writes. */
   readonly reservedRecords: number;

@@ -27,7 +27,7 @@ export { type DemoEnds, demoEnds, type RemainingRrset } from './demos/demo-ends.
 export type { DemoRecord } from './demos/demo-rows.js';
 export { type CreateOutcome, type DemoMaker, type DemoReach, type DemoStore, demoStore } from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
-export { type EndingRrset, type EndingRrsets, endingRrsets } from './mirror/ending-rrsets.js';
+export { type EndingRrsets, endingRrsets } from './mirror/ending-rrsets.js';
 export type { LabelRequirement, RrsetPage, RrsetScope, RrsetSelection, SortKey } from './mirror/mirror-store.js';
 export { type MirrorStore, mirrorStore, type ZoneRecord } from './mirror/mirror-store.js';
 export {

@@ -36,7 +36,7 @@ export interface TestTeam {
   readonly tokenId: string;
 }
 
-export interface EntryRow {
+interface EntryRow {
   state: string;
   reserved_records: number;
   lease_fence: number;

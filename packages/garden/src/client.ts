@@ -113,7 +113,7 @@ export interface ShootWatch {
   silenceMsMax?: number;
 }
 
-export interface AdminKubeconfig {
+interface AdminKubeconfig {
   /** YAML; grants all rights in the cluster. Never store or log it */
   kubeconfig: string;
   /** as granted by the garden, possibly earlier than requested */

@@ -1,33 +1,21 @@
 export { type Denial, denialSentence } from './calls/admission.js';
-export type { GardenCall, GardenLog } from './calls/call.js';
-export type { Verb } from './calls/call-errors.js';
-export {
-  type FieldConflict,
-  type FieldProblem,
-  GardenError,
-  type GardenErrorKind,
-  isGardenError,
-} from './calls/garden-error.js';
+export type { GardenCall } from './calls/call.js';
+export { type FieldConflict, GardenError, type GardenErrorKind, isGardenError } from './calls/garden-error.js';
 export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './catalogue/cloud-profile.js';
 export { type GardenFeature, gardenFeatures, gardenFeaturesVariable } from './catalogue/garden-features.js';
 export type {
-  AdminKubeconfig,
   AppliedShoot,
-  CredentialsDeclaration,
   GardenClient,
   GardenOptions,
-  ProjectDeclaration,
   ShootEvent,
-  ShootIdentity,
   ShootManifest,
-  ShootPage,
   ShootWatch,
   TimedShoot,
   WatchState,
 } from './client.js';
 export { connectGarden, gardenCallMetrics } from './connect-garden.js';
 export { nameContexts } from './credentials/kubeconfig.js';
-export type { JoinData, JoinRequest, NodePatch, NodeReading, ShootNodes } from './nodes/client.js';
+export type { JoinData, NodePatch, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';
 export { renderJoinCommand, renderJoinUserData } from './nodes/render-join-command.js';
 export {
@@ -39,8 +27,6 @@ export {
   isAppliedBy,
   isRemovable,
   type LastError,
-  type LastOperation,
-  type ObjectMeta,
   otherManagersOf,
   parseShoot,
   type Shoot,

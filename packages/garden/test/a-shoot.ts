@@ -10,7 +10,6 @@ import {
   aKubeconfig,
   answerJson,
   aShoot,
-  aShootName,
   aStatus,
   startServer,
   type TestClient,
@@ -21,7 +20,7 @@ const serverName = 'api.shoot.test';
 /** Of all Shoots of a file, because certificates take long to make. */
 export const authority = await anAuthority('shoot');
 
-export interface ShootRequest {
+interface ShootRequest {
   /** Of the client certificate. */
   user: string;
   method: string;
@@ -173,4 +172,3 @@ export function aNode(overrides: { metadata?: object; spec?: object; conditions?
 }
 
 export const nodeAt = '/api/v1/nodes/web-1';
-export { aShootName };

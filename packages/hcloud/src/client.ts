@@ -81,7 +81,7 @@ export type WriteOutcome =
 export type ZoneReading = { kind: 'found'; id: number; name: string; mode: string; body: string } | { kind: 'absent' };
 
 /** The `body` is the text of the rrset object exactly as the upstream wrote it, without the `rrset` envelope. */
-export type RrsetReading = { kind: 'found'; body: string } | { kind: 'absent' };
+type RrsetReading = { kind: 'found'; body: string } | { kind: 'absent' };
 
 export interface RrsetPage {
   /** each `body` is the text of one element exactly as the upstream wrote it */

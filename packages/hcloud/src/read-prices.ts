@@ -9,7 +9,7 @@ export interface ReadPricesOptions {
 }
 
 /** Net, as the provider wrote them: decimal texts. `monthly` is what a month costs at the most. */
-export interface NetPrice {
+interface NetPrice {
   readonly hourly: string;
   readonly monthly: string;
 }

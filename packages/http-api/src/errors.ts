@@ -7,7 +7,7 @@ import type { ErrorRequestHandler, Request, RequestHandler, Response } from 'exp
  *
  * @param type the whole `Content-Type`
  */
-export function sendText(res: Response, status: number, type: string, body: string): void {
+function sendText(res: Response, status: number, type: string, body: string): void {
   res.status(status);
   res.setHeader('Content-Type', type);
   res.setHeader('Content-Length', Buffer.byteLength(body));

@@ -26,5 +26,4 @@ export {
   tlsVariables,
 } from './server/server-variables.js';
 export { startService } from './server/start-service.js';
-export type { TlsOptions } from './server/tls-server.js';
 export { allowOrigins, serviceApp } from './service-app.js';

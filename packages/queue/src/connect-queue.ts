@@ -8,7 +8,7 @@ export interface QueueOptions extends BackendOptions {
   log: Log;
 }
 
-export interface SendOptions {
+interface SendOptions {
   /**
    * Coalesces jobs of the same name and id: while one waits, another adds nothing; while one runs, one more run
    * follows, so that no wake-up is lost to a run that has already read its data. Default: no coalescing.

@@ -17,7 +17,7 @@ export type JobHandlers<Q extends QueueName = QueueName> = {
   readonly [N in JobOf<Q>]: (payload: JobPayloads[N], context: JobContext) => Promise<unknown>;
 };
 
-export interface ServedQueue<Q extends QueueName> {
+interface ServedQueue<Q extends QueueName> {
   readonly handlers: JobHandlers<Q>;
   /** Concurrent jobs of this queue in this process. */
   readonly concurrency: number;

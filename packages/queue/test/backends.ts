@@ -131,7 +131,7 @@ const refuse = async (): Promise<never> => {
 };
 
 /** Handlers where all jobs except the given ones fail. */
-export const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers =>
+const someHandlers = (handlers: Partial<JobHandlers>): JobHandlers =>
   ({ ...Object.fromEntries(Object.keys(jobs).map((name) => [name, refuse])), ...handlers }) as JobHandlers;
 
 /** Queues that share the handlers, each with `concurrency` concurrent jobs. */

@@ -1,2 +1,2 @@
-export { KeyRing, type Sealed, SecretUnreadable } from './key-ring.js';
+export { KeyRing } from './key-ring.js';
 export { secretKeys } from './secret-keys.js';

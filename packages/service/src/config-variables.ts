@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { EnvError, makeExactValidator, type OptionalValidatorSpec, type RequiredValidatorSpec } from 'envalid';
 
 /** Documentation of a variable, for messages and the generated table. */
-export interface VariableMeta {
+interface VariableMeta {
   readonly type: string;
   /** Completes the sentence "Expected …". */
   readonly expected: string;

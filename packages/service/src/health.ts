@@ -4,7 +4,7 @@ import type { Metrics } from './metrics.js';
 /** Resolves when the dependency answers, rejects when it does not. */
 export type HealthCheck = (signal: AbortSignal) => Promise<unknown>;
 
-export interface HealthOptions {
+interface HealthOptions {
   /** Checks by name of the dependency: `database`, `redis`. */
   checks: Readonly<Record<string, HealthCheck>>;
   /** Timeout of each check in ms. Default: 2,000. */
@@ -16,7 +16,7 @@ export interface HealthOptions {
   metrics?: Metrics;
 }
 
-export interface Readiness {
+interface Readiness {
   readonly ready: boolean;
   readonly failing: readonly string[];
 }

@@ -54,7 +54,6 @@ export {
 export { onShutdown, type ShutdownStep } from './shutdown.js';
 export { startOrExit } from './start-or-exit.js';
 export {
-  currentTraceId,
   currentTraceparent,
   inSpan,
   isTracing,

@@ -72,7 +72,7 @@ interface Walk {
  * Copies log fields for writing: secrets are removed by name and by pattern, errors become plain objects with their causes, and
  * the size is limited. Of equal names the last value wins.
  */
-export function redactFields(...parts: readonly (object | undefined)[]): Record<string, unknown> {
+function redactFields(...parts: readonly (object | undefined)[]): Record<string, unknown> {
   const walk = { nodesLeft: NODES_MAX, ancestors: [] };
   const clean: Record<string, unknown> = {};
   for (const part of parts) if (part !== undefined) redactObject(part, walk, clean);

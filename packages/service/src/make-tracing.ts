@@ -13,7 +13,7 @@ import {
   TracerProvider,
 } from '@opentelemetry/sdk-trace';
 
-export type TraceSampler =
+type TraceSampler =
   | 'always_on'
   | 'always_off'
   | 'traceidratio'

@@ -9,7 +9,7 @@ export interface ShutdownStep {
   readonly deadlineMs?: number;
 }
 
-export interface ShutdownOptions {
+interface ShutdownOptions {
   log: Log & { flush?(): Promise<void> };
   /** Time for all steps together in ms. Keep it below the platform's kill timeout. */
   graceMs: number;

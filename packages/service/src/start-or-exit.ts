@@ -2,7 +2,7 @@ import { ConfigError } from './config.js';
 import { corralVersion } from './corral-version.js';
 
 /** `EX_CONFIG` of sysexits.h: the configuration is wrong, so a restart without a change is pointless. */
-export const EXIT_CONFIG = 78;
+const EXIT_CONFIG = 78;
 
 /**
  * Runs the start of a process; with `--version` it prints that instead. On failure one clear text goes to stderr and the process ends: with 78 for a wrong configuration

@@ -35,7 +35,7 @@ export function parseTraceparent(header: string | readonly string[] | null | und
 export const renderTraceparent = ({ traceId, spanId, traceFlags }: Traceparent): string =>
   `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 
-export type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
+type SpanAttributes = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
 export interface SpanOptions {
   /** Default: `internal`. */
@@ -101,9 +101,6 @@ export function currentTraceparent(): string | null {
   const context = tracing?.api.trace.getActiveSpan()?.spanContext();
   return context === undefined || !isRecorded(context) ? null : renderTraceparent(context);
 }
-
-/** The trace of the current span, for log lines. */
-export const currentTraceId = (): string | undefined => tracing?.api.trace.getActiveSpan()?.spanContext().traceId;
 
 const isRecorded = ({ traceFlags }: Api.SpanContext): boolean => (traceFlags & 1) === 1;
 

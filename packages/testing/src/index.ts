@@ -15,14 +15,8 @@ export {
 export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
 export { deleteRows } from './postgres/delete-rows.js';
-export {
-  type KeptDatabase,
-  keepServer,
-  keptServers,
-  readKept,
-  removeKeptServers,
-} from './postgres/kept.js';
-export { type PostgresOptions, type PostgresServer, startPostgres } from './postgres/start-postgres.js';
+export { keepServer, keptServers, readKept, removeKeptServers } from './postgres/kept.js';
+export { type PostgresServer, startPostgres } from './postgres/start-postgres.js';
 export { type Standby, startStandby } from './postgres/start-standby.js';
 export {
   createEmptyDatabase,
@@ -31,8 +25,8 @@ export {
   patientTransactions,
   type TestDatabase,
 } from './postgres/test-database.js';
-export { endWithUs, type Leftovers } from './process/end-with-us.js';
-export { type Ended, type ProcessSpec, type RunningProcess, startProcess } from './process/start-process.js';
+export { endWithUs } from './process/end-with-us.js';
+export { type Ended, type RunningProcess, startProcess } from './process/start-process.js';
 export { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sendRaw } from './raw-http.js';
 export { closedUrl, type RawServer, rawAnswer, startRawServer } from './raw-server.js';
 export {
@@ -42,5 +36,5 @@ export {
   redisForTests,
   type TestRedis,
 } from './redis-for-tests.js';
-export { currentTestFile, resultsDir, type TestFile } from './test-file.js';
-export { type WaitOptions, waitFor } from './wait-for.js';
+export { currentTestFile, resultsDir } from './test-file.js';
+export { waitFor } from './wait-for.js';

@@ -13,7 +13,7 @@ export interface Ran {
   readonly err: string;
 }
 
-export interface Running {
+interface Running {
   readonly pid: number;
   readonly ended: Promise<Ran>;
   /** Standard error so far. */
@@ -24,7 +24,7 @@ export interface Running {
   signal(name: NodeJS.Signals): void;
 }
 
-export interface RunOptions {
+interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly input?: string;
 }

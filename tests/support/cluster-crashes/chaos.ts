@@ -12,7 +12,7 @@ import type { AcceptedOperation, Sideline, Stage } from './sideline.js';
 import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
 
 /** What the only client of its clusters knows about one of them. */
-export interface KnownCluster {
+interface KnownCluster {
   readonly team: string;
   readonly name: string;
   readonly belief: Belief;

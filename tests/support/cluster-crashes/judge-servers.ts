@@ -127,7 +127,7 @@ export function findSharedRebuilds(changes: readonly RowChange[]): string[] {
 }
 
 /** Every final state has its reason in the same transaction: rebuilt, detached, or interrupted by the detachment. */
-export function findUnfoundedServerEnds(changes: readonly RowChange[]): string[] {
+function findUnfoundedServerEnds(changes: readonly RowChange[]): string[] {
   const servers = groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('server.'));
   return [...groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {

@@ -5,7 +5,7 @@ import type { HeldShoot, ShootLife } from '../cluster-crashes/judge-garden.js';
 import type { LocalCloud } from '../system/local-cloud.js';
 
 /** A fault in what happens on the garden, in addition to the faults of its API. */
-export interface ShootFault {
+interface ShootFault {
   readonly name?: string;
   /** Types of flows, such as `Create`. The default is every type. */
   readonly operations?: readonly string[];

@@ -10,7 +10,7 @@ import { descendantsOf } from '../system/process-tree.js';
 import { builtFile } from '../system/program.js';
 
 /** The parts of `dev.json` that tests of the console need. */
-export interface DevInstallation {
+interface DevInstallation {
   readonly dnsUrl: string;
   readonly zoneName: string;
   readonly baseUrl: string;
@@ -29,7 +29,7 @@ export interface DevTeam {
   readonly member: { readonly email: string; readonly sessionid: string };
 }
 
-export interface OpenOptions {
+interface OpenOptions {
   /** Who is signed in; null: nobody. The default is the administrator of the first team. */
   readonly sessionid?: string | null;
   readonly theme?: 'light' | 'dark';

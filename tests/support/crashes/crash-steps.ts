@@ -1,14 +1,7 @@
 import fc from 'fast-check';
 import type { FaultRule } from '../system/local-cloud.js';
 
-export type Operation =
-  | 'create'
-  | 'set_records'
-  | 'add_records'
-  | 'remove_records'
-  | 'change_ttl'
-  | 'update'
-  | 'delete';
+type Operation = 'create' | 'set_records' | 'add_records' | 'remove_records' | 'change_ttl' | 'update' | 'delete';
 
 export interface SetKey {
   readonly name: string;

@@ -83,7 +83,7 @@ export function extractKinds(): Kinds | null {
   };
 }
 
-export const HOW = 'CORRAL_WRITE_DOCS=1 npm run test:long -- helm';
+const HOW = 'CORRAL_WRITE_DOCS=1 npm run test:long -- helm';
 const OBJECT_META = 'io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta';
 
 interface GroupVersionKind {

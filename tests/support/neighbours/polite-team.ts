@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** What a team does beside its neighbours. */
-export const politeKinds = ['DNS reads', 'DNS writes', 'cluster reads', 'cluster writes'] as const;
+const politeKinds = ['DNS reads', 'DNS writes', 'cluster reads', 'cluster writes'] as const;
 export type PoliteKind = (typeof politeKinds)[number];
 
 export interface PoliteCall {

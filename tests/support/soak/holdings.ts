@@ -18,7 +18,7 @@ export interface Holdings {
 export const REPORTS_HOLDINGS = ['--import', fileURLToPath(new URL('report-memory.mjs', import.meta.url))] as const;
 
 /** Makes a program that was started with `REPORTS_HOLDINGS` collect its garbage and report what is left. */
-export async function readHoldings({ pid, name, output }: Program): Promise<Holdings> {
+async function readHoldings({ pid, name, output }: Program): Promise<Holdings> {
   const reports = (): Holdings[] =>
     output()
       .split('\n')

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { rehearseBuild } from './image-build.js';
 import { builtFile, repository } from './program.js';
 
-export const apps = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'] as const;
+const apps = ['dns-gateway', 'cluster-api', 'reconciler', 'admin'] as const;
 export type App = (typeof apps)[number];
 
 export interface Release {

@@ -29,7 +29,7 @@ const CHECK_EVERY_MS = 200;
 const swift = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };
 
 /** A replica whose release changes with its next start. */
-export interface Replica {
+interface Replica {
   readonly program: Program;
   /** Stops it as an orchestrator does, and starts the other release in its place. */
   replaceBy(release: Release): Promise<void>;

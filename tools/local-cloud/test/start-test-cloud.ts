@@ -1,6 +1,6 @@
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../src/index.js';
 
-export interface Answer {
+interface Answer {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;

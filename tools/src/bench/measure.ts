@@ -9,13 +9,13 @@ import type { Aim } from './report.js';
 import { CHANGE, envelope, READS, UPSTREAM, WRITE } from './requests.js';
 import { slugOf } from './sizes.js';
 
-export interface Row extends Served {
+interface Row extends Served {
   readonly what: string;
   /** Aim of the p95. Null where nothing is aimed at. */
   readonly aimMs: number | null;
 }
 
-export interface Process {
+interface Process {
   readonly name: string;
   /** Percent of a core, before and under the load. */
   readonly quiet: number;

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 const TICKS_PER_SECOND = 100;
 
 /** CPU time that a process has used, those of its children included that are there or have ended. */
-export function cpuSecondsOf(pid: number): number {
+function cpuSecondsOf(pid: number): number {
   return [pid, ...childrenOf(pid)].reduce((sum, each) => sum + ticksOf(each, each === pid), 0) / TICKS_PER_SECOND;
 }
 

@@ -18,7 +18,7 @@ const withoutSettings = Object.fromEntries(
   ]),
 );
 
-export interface ContextOptions {
+interface ContextOptions {
   readonly theme: 'light' | 'dark';
   readonly width: number;
   readonly height: number;

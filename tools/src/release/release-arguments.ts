@@ -9,7 +9,7 @@ export interface ReleaseArguments {
   readonly platforms: readonly Platform[];
 }
 
-export const usage = `Usage: npm run release -- <version> [--out dist/release] [--platform ${platforms.join('|')}]...
+const usage = `Usage: npm run release -- <version> [--out dist/release] [--platform ${platforms.join('|')}]...
 
 Makes all files of a release from the current commit. With --platform, single files for these systems only.`;
 

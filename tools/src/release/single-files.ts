@@ -30,7 +30,7 @@ const PLATFORMS = {
 
 export type Platform = keyof typeof PLATFORMS;
 export const platforms = Object.keys(PLATFORMS) as Platform[];
-export const platformHere = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}` as Platform;
+const platformHere = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}` as Platform;
 
 /** `corral` and `corral-admin` as programs that need no Node.js, an archive for each platform. */
 export async function packSingleFiles(checkout: Checkout, out: string, wanted: readonly Platform[]): Promise<void> {

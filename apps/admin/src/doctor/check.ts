@@ -2,7 +2,7 @@ import type { Pool } from '@corral/database';
 import type { AdminContext } from '../admin-context.js';
 
 /** `warning`: something will need attention. `failed`: something does not work. `unchecked`: the command lacks what it would need. */
-export type State = 'ok' | 'warning' | 'failed' | 'unchecked';
+type State = 'ok' | 'warning' | 'failed' | 'unchecked';
 
 export interface Result {
   readonly state: State;

@@ -1,7 +1,7 @@
 import { type Hold, type HoldFinding, readClock, type Transaction } from '@corral/database';
 
 /** What was found about one thing during the hold. */
-export interface ReportedFinding {
+interface ReportedFinding {
   readonly kind: 'Cluster' | 'AdoptedServer' | 'Shoot';
   /** Null for a Shoot without a row. */
   readonly team: string | null;
@@ -11,7 +11,7 @@ export interface ReportedFinding {
 }
 
 /** What the syncs of a zone since the hold found, all together. The state and `skipped` are those of the newest that succeeded. */
-export interface ReportedSync {
+interface ReportedSync {
   readonly zone: string;
   readonly state: string;
   readonly added: number;
@@ -54,7 +54,7 @@ interface Facts extends Pick<HoldReport, 'syncs' | 'writes' | 'findings'> {
 }
 
 /** What has to be read before a hold may end. Pure. */
-export function missingIn({ syncs, writes, findings, isGardenListed }: Facts): string[] {
+function missingIn({ syncs, writes, findings, isGardenListed }: Facts): string[] {
   const unread = (kind: ReportedFinding['kind']): number =>
     findings.filter((each) => each.kind === kind && each.finding === 'unread').length;
   const missing = syncs

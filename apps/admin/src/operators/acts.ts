@@ -7,7 +7,7 @@ export type Act = ActInTeam | ActOfInstallation;
 type Detail = Readonly<Record<string, string | number | boolean | null>>;
 
 /** Shown to the team in its own audit log. */
-export interface ActInTeam {
+interface ActInTeam {
   readonly team: { readonly id: TeamId };
   readonly action: AuditAction;
   readonly target: { readonly kind: string; readonly id: string; readonly name: string };

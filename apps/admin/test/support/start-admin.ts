@@ -11,7 +11,7 @@ export const ZONE = 'example.test';
 
 const migrationsDir = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url));
 
-export interface Ran {
+interface Ran {
   readonly code: number;
   readonly out: string;
   readonly err: string;

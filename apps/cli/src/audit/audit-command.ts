@@ -7,7 +7,7 @@ import { printable, renderTable } from '../output/table.js';
 import { wholeNumber } from '../settings/options.js';
 import { newEntries } from './new-entries.js';
 
-export type AuditEntry = ClusterSchemas['AuditEntry'];
+type AuditEntry = ClusterSchemas['AuditEntry'];
 
 interface AuditOptions {
   readonly follow?: boolean;

@@ -61,7 +61,7 @@ export async function connectZone(cli: Cli): Promise<DnsZone> {
   return { client, facts, context: planContextOf(facts), zone, list };
 }
 
-export function planContextOf({ zone, team, demo, names, types, records }: DnsTokenFacts): PlanContext {
+function planContextOf({ zone, team, demo, names, types, records }: DnsTokenFacts): PlanContext {
   const ownerLabel = team ?? demo ?? '';
   const [within = ownerLabel] = names;
   return {

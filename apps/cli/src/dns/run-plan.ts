@@ -76,7 +76,7 @@ const stateTexts: Readonly<Record<SetState, string>> = {
   skipped: 'skipped',
 };
 
-export function reasonOf(states: readonly SetState[], stopped: string | null, isInterrupted: boolean): ExitReason {
+function reasonOf(states: readonly SetState[], stopped: string | null, isInterrupted: boolean): ExitReason {
   if (isInterrupted) return 'interrupted';
   if (stopped !== null) return 'signedOut';
   if (states.some((state) => state === 'unknown' || state === 'waiting')) return 'unavailable';

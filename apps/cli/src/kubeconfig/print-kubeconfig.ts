@@ -37,7 +37,7 @@ export async function printKubeconfig(cli: Cli, name: string, options: PrintOpti
 }
 
 /** The same without a secret: kubectl asks this command for a credential whenever it needs one. */
-export function withPlugin(kubeconfig: Kubeconfig, args: readonly string[]): Kubeconfig {
+function withPlugin(kubeconfig: Kubeconfig, args: readonly string[]): Kubeconfig {
   const exec = {
     apiVersion: 'client.authentication.k8s.io/v1',
     ...commandOf(process.argv[1] ?? '', args),
@@ -63,7 +63,7 @@ async function pluginArgs(
 }
 
 /** The installed command by its name, and one that is run from a checkout by its file. */
-export const commandOf = (script: string, args: readonly string[]) =>
+const commandOf = (script: string, args: readonly string[]) =>
   basename(script) === 'corral'
     ? { command: 'corral', args: [...args] }
     : { command: process.execPath, args: isSea() ? [...args] : [resolve(script), ...args] };

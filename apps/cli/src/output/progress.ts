@@ -2,7 +2,7 @@ import { MultiBar, type SingleBar } from 'cli-progress';
 import type { CliIo } from '../io.js';
 import { printable } from './table.js';
 
-export interface Step {
+interface Step {
   /** Percent, from 0 to 100. */
   readonly percent: number;
   /** A few words, such as the phase. */

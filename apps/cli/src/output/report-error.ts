@@ -13,7 +13,7 @@ export interface End {
 }
 
 /** An error as data. `status`, `code`, `requestId` and `errors` are those of the API's refusal, else null. */
-export interface ErrorBody {
+interface ErrorBody {
   readonly error: {
     readonly message: string;
     readonly exitCode: number;

@@ -35,7 +35,7 @@ export function signInCommands(withCli: WithCli): Command[] {
   return [login, logout, whoami];
 }
 
-export interface SignInOptions {
+interface SignInOptions {
   readonly url?: string;
   readonly dnsUrl?: string;
   readonly token?: string;

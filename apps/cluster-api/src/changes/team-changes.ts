@@ -11,7 +11,7 @@ const transactionLimits = { maxWait: 5_000, timeout: 10_000 };
 /** A full queue drains within a few changes. A slow one takes longer. */
 const RETRY_SECONDS = { full: 2, late: 10, lockedElsewhere: 5 } as const;
 
-export interface TeamChange {
+interface TeamChange {
   readonly team: { readonly id: TeamId };
   readonly scope: RequestScope;
 }

@@ -63,7 +63,7 @@ export interface AcceptedChange {
   readonly changes: readonly FieldChange[] | null;
 }
 
-export type Effect =
+type Effect =
   | {
       readonly kind: 'declare';
       readonly spec: ClusterSpec;

@@ -45,7 +45,7 @@ export interface Follower {
   readonly after: EventPosition | null;
 }
 
-export type Stream = ReturnType<typeof openStream>;
+type Stream = ReturnType<typeof openStream>;
 
 /**
  * Sends events after `from` in order, each once. A slow reader costs a position and the events that were read last: others, that are

@@ -74,7 +74,7 @@ const refusal = (sentence: string) => (retryAfterSeconds: number) =>
 const CONCURRENT_RETRY_SECONDS = 10;
 
 /** A team takes at most this part of what a process has. */
-export const shareOfTeam = (perProcess: number): number => Math.max(1, Math.floor(perProcess / 4));
+const shareOfTeam = (perProcess: number): number => Math.max(1, Math.floor(perProcess / 4));
 
 export interface ConcurrencyLimits {
   readonly perTeam: number;

@@ -32,7 +32,7 @@ export interface PoolServer {
   readonly isDeregistering: boolean;
 }
 
-export interface Claim {
+interface Claim {
   readonly server: PoolServer;
   readonly nodePool: string;
 }

@@ -21,7 +21,7 @@ export interface WaitedOperation {
 }
 
 /** `ended`: the operation is final. `elapsed`: it is not, after the given time. */
-export type WaitEnd = 'ended' | 'elapsed' | 'gone' | 'shutdown';
+type WaitEnd = 'ended' | 'elapsed' | 'gone' | 'shutdown';
 
 export interface OperationWaits {
   /**

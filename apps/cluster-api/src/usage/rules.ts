@@ -17,7 +17,7 @@ export interface WrongRange {
 export const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 /** Unix time has no leap seconds, and UTC has no daylight saving time: all hours and days have the same length. */
-export const stepMs: Readonly<Record<UsageStep, number>> = { hour: HOUR_MS, day: DAY_MS };
+const stepMs: Readonly<Record<UsageStep, number>> = { hour: HOUR_MS, day: DAY_MS };
 
 export interface AskedRange {
   readonly step: UsageStep;

@@ -3,7 +3,7 @@ import nock from 'nock';
 
 const PROVIDER = 'http://provider.test/v1';
 
-export interface FakeServer {
+interface FakeServer {
   readonly id: number;
   readonly name?: string;
   readonly serverType?: string;

@@ -34,7 +34,7 @@ export const PUBLIC_URL = 'http://corral.test';
 export const CONSOLE_URL = 'http://console.test';
 const HOUR_MS = 3_600_000;
 /** Waits for the same time as `patientPool`, and for the same reason. */
-export const patientChanges: ChangeLimits = { ...changeDefaults, waitMs: 30_000 };
+const patientChanges: ChangeLimits = { ...changeDefaults, waitMs: 30_000 };
 
 export interface TestTeam extends TeamRecord {
   readonly admin: TestUser;
@@ -43,7 +43,7 @@ export interface TestTeam extends TeamRecord {
   path(rest: string): string;
 }
 
-export interface Wakeup {
+interface Wakeup {
   readonly job: JobName;
   readonly payload: unknown;
 }

@@ -34,7 +34,7 @@ const REFUSED_RETRY_MS = 6 * 3_600_000;
  *
  * @returns the number of attempts
  */
-export const sendMails =
+const sendMails =
   (deps: SendMailsDeps) =>
   (signal: AbortSignal): Promise<number> => {
     const claim = (limit: number) => deps.store.claimDue(limit, HOLD_MS);

@@ -5,7 +5,7 @@ import type { TestCluster } from './cluster-rows.js';
 
 const HOUR_MS = 3_600_000;
 
-export const aVerdict: Verdict = {
+const aVerdict: Verdict = {
   phase: 'Provisioning',
   conditions: [],
   seedName: null,

@@ -1,6 +1,6 @@
 import { GardenError, type NodePatch, type NodeReading, type ShootNodes } from '@corral/garden';
 
-export interface FakeNode {
+interface FakeNode {
   readonly uid: string;
   isReady: boolean;
   isUnschedulable: boolean;

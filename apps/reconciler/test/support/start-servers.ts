@@ -19,7 +19,7 @@ import { type FakeShoots, fakeShoots, shootIn } from './fake-shoots.js';
 export const PROJECT_TOKEN = 'p'.repeat(64);
 export const OTHER_TOKEN = 'q'.repeat(64);
 
-export interface ServerRow {
+interface ServerRow {
   readonly id: ServerId;
   readonly server_id: string;
   readonly phase: string;

@@ -109,7 +109,7 @@ export function redisBuckets({ redis, fallback, onError, onBack, now = Date.now 
   };
 }
 
-export interface ConnectBucketsOptions {
+interface ConnectBucketsOptions {
   readonly redisUrl: string | undefined;
   /** Without Redis each grants its part. */
   readonly processes: Sharing;

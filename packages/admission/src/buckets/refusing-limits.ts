@@ -18,7 +18,7 @@ import {
   type Taken,
 } from './token-bucket.js';
 
-export interface RequestLimit {
+interface RequestLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */
   readonly name: string;
   readonly perMinute: number;
@@ -129,7 +129,7 @@ const HOST_BITS = 64;
 /** A site gets a /48 at most, which has 65,536 times the /64 networks of a host. */
 const SITE_BITS = 48;
 /** The limit of an IPv6 site in multiples of a single address's limit. */
-export const ADDRESSES_PER_SITE = 4;
+const ADDRESSES_PER_SITE = 4;
 
 /** Credentials that a process remembers as good or as bad, the most recently used ones. Bounds memory. */
 const CREDENTIALS_KEPT = 10_000;

@@ -75,7 +75,7 @@ export interface BudgetState extends Grant, Levels, Pause {
   readonly processes: Readonly<Record<string, ProcessState>>;
 }
 
-export interface ProcessState {
+interface ProcessState {
   readonly seenAt: number;
   /** Its calls under way: the upstream may not have counted them yet. */
   readonly out: number;

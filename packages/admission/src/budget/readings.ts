@@ -65,7 +65,7 @@ export function keptReading(state: BudgetState, now: number): KeptReading {
 }
 
 /** The flows that wait, are ahead or have a promise: who waits longest first, then who is furthest ahead. */
-export function flowsOf(state: BudgetState): FlowReading[] {
+function flowsOf(state: BudgetState): FlowReading[] {
   const { next, promises, processes } = state;
   const demands = Object.values(processes).flatMap(({ waiting }) => waiting);
   const names = new Set([...demands, ...promises].map(({ flow }) => flow).concat(Object.keys(next)));

@@ -10,14 +10,14 @@ import type { CallEnd, Statement, Turn } from './statements.js';
 import { type Answer, type Ask, exchange, type Told } from './turns.js';
 
 /** One call that is to be made. */
-export interface Want {
+interface Want {
   readonly class: CallClass;
   readonly flow: string;
   /** Calls of one key get their turns in the order in which they asked; null for any order. */
   readonly key: string | null;
 }
 
-export interface Patience {
+interface Patience {
   readonly patienceMs: number;
   /** The request had its turn and was answered 429: it comes before the others here. */
   readonly again?: boolean;

@@ -4,13 +4,13 @@ import type { CallingAccount } from '../accounts/account-tokens.js';
 import { isActiveAt } from '../sessions/store.js';
 import { DNS_READ_SCOPE, DNS_SCOPE, hashDnsToken, mintDnsToken } from './token-verifier.js';
 
-export interface DnsSessionOwner {
+interface DnsSessionOwner {
   readonly sessionId: string;
   readonly userId: UserId;
   readonly teamId: TeamId;
 }
 
-export interface DnsSession {
+interface DnsSession {
   /** The only place where the text of the token is available. */
   readonly token: string;
   readonly expiresAt: Date;

@@ -230,7 +230,7 @@ export const dnsTokenHashOf = (req: IncomingMessage): string | null => presented
 
 export type TokenRefusal = 'missing' | 'unknown' | 'scope' | 'read only';
 
-export interface RequireDnsTokenOptions {
+interface RequireDnsTokenOptions {
   readonly verifier: DnsTokenVerifier;
   /** Called for every request with a valid token, to record its last use and count the team's requests. */
   readonly onUse: (caller: DnsCaller) => void;
@@ -242,7 +242,7 @@ export interface RequireDnsTokenOptions {
   readonly isForAnyScope?: (req: Request) => boolean;
 }
 
-export interface DnsTokenCheck {
+interface DnsTokenCheck {
   /** Finds the caller of the request's token for `findDnsCaller`. Refuses nothing, so that limits can tell callers from strangers. */
   readonly load: RequestHandler;
   /** Requires a valid DNS token, in general with the scope `dns`, or `dns:read` for GET and HEAD. Runs after `load`. */

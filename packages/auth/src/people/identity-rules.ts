@@ -22,7 +22,7 @@ export interface Person {
   readonly lastName: string;
   readonly displayName: string;
 }
-export type PersonChanges = Partial<Omit<Person, 'id'>>;
+type PersonChanges = Partial<Omit<Person, 'id'>>;
 
 export type IdentityDecision =
   /** The identity is known. */

@@ -53,7 +53,6 @@ export const identityStore = (prisma: Prisma) => ({
     return prisma.userIdentity.findMany({ where: { userId }, orderBy: { createdAt: 'asc' }, select });
   },
 });
-export type IdentityStore = ReturnType<typeof identityStore>;
 
 /**
  * Removes an identity from a person and ends the person's sessions. The next identity with the verified address is

@@ -24,7 +24,7 @@ export interface DocumentParameter {
 /** Documentation of a parameter, apart from its name and place. */
 export type ParameterNote = Pick<DocumentParameter, 'description' | 'schema' | 'example'>;
 
-export interface DocumentBody {
+interface DocumentBody {
   readonly schema: object;
   readonly required: boolean;
   readonly mediaTypes: readonly string[];
@@ -42,7 +42,7 @@ export interface DocumentSuccess {
   readonly content?: { readonly mediaType: string; readonly schema: object };
 }
 
-export interface DocumentRefusal {
+interface DocumentRefusal {
   readonly status: number;
   readonly code: string;
   readonly meaning: string;

@@ -3,7 +3,7 @@
 import { admitsNull, isObject } from '../parser-for.js';
 
 /** A schema as far as the document changes it. Other keywords pass unchanged. */
-export interface BodySchema {
+interface BodySchema {
   readonly type?: string | readonly string[];
   readonly enum?: readonly unknown[];
   readonly const?: unknown;

@@ -6,7 +6,7 @@ import { connectWhenUp } from './connect-when-up.js';
 import { writeMigration } from './migration-files.js';
 import { withSchemaEngine } from './schema-engine.js';
 
-export type DiffOptions = {
+type DiffOptions = {
   /** An empty database for applying all migrations. Drop it afterwards. */
   databaseUrl: string;
   migrationsDir: string;

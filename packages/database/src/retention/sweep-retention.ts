@@ -6,7 +6,7 @@ interface SweepLog {
   error(message: string, fields: Readonly<Record<string, unknown>>): void;
 }
 
-export interface SweepRetentionDeps {
+interface SweepRetentionDeps {
   readonly pool: Pool;
   readonly rules: readonly RetentionRule[];
   /** Called after each step, so that progress is visible during a sweep. */

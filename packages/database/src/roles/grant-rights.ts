@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
 import { type DatabaseService, databaseServices, serviceRights, sqlOfRights } from './service-rights.js';
 
-export interface GrantOptions {
+interface GrantOptions {
   /** The database, as the owner of its tables. */
   readonly databaseUrl: string;
   /** Schema of the queue, for the services that send or take jobs. It may be absent. */

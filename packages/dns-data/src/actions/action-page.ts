@@ -1,6 +1,6 @@
 import type { Transaction } from '@corral/database';
 
-export type ActionSortField = 'id' | 'command' | 'status' | 'started' | 'finished';
+type ActionSortField = 'id' | 'command' | 'status' | 'started' | 'finished';
 
 export interface ActionSortKey {
   readonly by: ActionSortField;
@@ -31,7 +31,7 @@ export interface ActionPage {
 }
 
 /** Actions are kept as long as the audit log. Only the newest are listed, so that a page costs the same however many there are. */
-export const LISTED_ACTIONS_MAX = 1_000;
+const LISTED_ACTIONS_MAX = 1_000;
 /** The newest actions of the owner among which those that a narrowed token covers are looked for. */
 const SEARCHED_ACTIONS_MAX = 10_000;
 

@@ -184,7 +184,7 @@ export function timedOutAction({ id, body }: { readonly id: number; readonly bod
 }
 
 /** A write that freed records, which count as used until its action has succeeded. */
-export interface HoldingWrite {
+interface HoldingWrite {
   readonly zoneId: bigint;
   readonly name: string;
   readonly type: string;

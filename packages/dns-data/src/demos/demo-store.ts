@@ -23,7 +23,7 @@ export type DemoMaker =
       readonly address: string;
     };
 
-export interface NewDemo {
+interface NewDemo {
   readonly zoneId: number;
   readonly label: string;
   readonly name: string;
@@ -43,7 +43,7 @@ export type CreateOutcome =
 /** The demos a caller may access: all of a team, or the one that a demo token belongs to. */
 export type DemoReach = { readonly teamId: TeamId } | { readonly demoId: string };
 
-export interface DemoStoreOptions {
+interface DemoStoreOptions {
   readonly demosPerTeam: number;
   /** Time for which the caller that ended a demo may delete its records; afterwards the reconciler deletes the rest. */
   readonly clearLeaseMs: number;

@@ -5,7 +5,7 @@ import { readRrsetBody } from '../rrset.js';
 import { lockOwner } from '../writes/owner-entries.js';
 
 /** A record set of a team with the label that ends it. */
-export interface EndingRrset extends Required<RemainingRrset> {
+interface EndingRrset extends Required<RemainingRrset> {
   readonly endsAt: Date;
   readonly changedAt: Date;
 }

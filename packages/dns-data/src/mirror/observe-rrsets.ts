@@ -14,7 +14,7 @@ export interface SetKey {
 export const idOf = ({ name, type }: SetKey): string => `${name}/${type}`;
 
 /** Conditions of Prisma: one of these sets. None of them if there are none. */
-export const keysOf = (sets: readonly SetKey[]): SetKey[] => sets.map(({ name, type }) => ({ name, type }));
+const keysOf = (sets: readonly SetKey[]): SetKey[] => sets.map(({ name, type }) => ({ name, type }));
 
 interface ContestedQuery {
   readonly zoneId: number;
@@ -91,7 +91,7 @@ export interface ObserveOptions {
   readonly purpose: 'import' | 'sync';
 }
 
-export type DriftKind = 'added' | 'changed' | 'removed';
+type DriftKind = 'added' | 'changed' | 'removed';
 
 /** `skipped`: our own write is pending or too recent for the read to prove anything. */
 export type ObserveResult = Exclude<Comparison, 'drifted'> | DriftKind | 'skipped';

@@ -118,7 +118,7 @@ export function decideAdmission(
  *
  * @returns null if it depends on the set
  */
-export function statedRecords(write: RrsetWrite): number | null {
+function statedRecords(write: RrsetWrite): number | null {
   switch (write.operation) {
     case 'create':
     case 'set_records':

@@ -120,7 +120,7 @@ export interface TokenUse {
   readonly recordsMax: number | null;
 }
 
-export interface TokenOfOwner {
+interface TokenOfOwner {
   readonly kind: 'team' | 'demo';
   readonly tokenId: string;
   readonly ownerId: string;

@@ -9,7 +9,7 @@ export interface RrsetSource {
 }
 
 /** Priority of a read in the upstream budget: see `packages/admission`. */
-export type ReadPurpose = NonNullable<ReadOptions['purpose']>;
+type ReadPurpose = NonNullable<ReadOptions['purpose']>;
 
 /**
  * Reads the set's body; null when it is absent.

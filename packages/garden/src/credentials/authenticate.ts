@@ -64,14 +64,14 @@ export function openAuthentication(config: Kubeconfig): () => Promise<Authentica
 }
 
 /** What a plugin gave: a token, a certificate with its key, or both. */
-export interface PluginCredential {
+interface PluginCredential {
   readonly token: string | null;
   readonly certificate: string | undefined;
   readonly key: string | undefined;
 }
 
 /** Runs the plugin, unless what it gave last is still valid. @throws Error when it fails */
-export type Plugin = () => Promise<PluginCredential>;
+type Plugin = () => Promise<PluginCredential>;
 
 const runMsMax = 30_000;
 

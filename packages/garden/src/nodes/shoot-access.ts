@@ -9,7 +9,7 @@ import { loadKubeconfig, refersToThisMachine } from '../credentials/kubeconfig.j
 import { issueKubeconfig, type ShootRole } from '../shoots/shoot-calls.js';
 
 /** The address of a Shoot's API server, from its kubeconfig. */
-export interface ShootServer {
+interface ShootServer {
   readonly server: string;
   /** PEM; null when the kubeconfig names none */
   readonly certificateAuthority: string | null;

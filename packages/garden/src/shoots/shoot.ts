@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from '@corral/contracts';
 import { objectIn, objectsIn, textIn, textMapIn, textsIn, wholeIn } from '../calls/json.js';
 
 /** The metadata in use. Times are RFC 3339 texts of the garden's clock. */
-export interface ObjectMeta {
+interface ObjectMeta {
   name: string;
   namespace: string;
   uid: string;
@@ -49,7 +49,7 @@ export interface ShootStatus {
   migrationStartTime: string | null;
 }
 
-export interface LastOperation {
+interface LastOperation {
   /** `Create`, `Reconcile`, `Delete`, `Migrate`, `Restore`, … */
   type: string;
   /** `Pending`, `Processing`, `Succeeded`, `Error`, `Failed`, `Aborted` */

@@ -4,7 +4,7 @@ import { type RequestHandler, Router } from 'express';
 import { page } from '../mount-routes.js';
 import { staticPage } from './static-page.js';
 
-export interface DocsOptions {
+interface DocsOptions {
   /** Renders the OpenAPI document. Called once, on first use. */
   readonly document: () => object;
   /** Folder of swagger-ui-dist. */

@@ -125,8 +125,6 @@ export interface BodySize {
   readonly bytes: number;
 }
 
-export interface BodyBounds extends JsonBounds, BodySize {}
-
 /** A body that is refused. */
 export class UnreadableBody extends RequestFault {
   override readonly name = 'UnreadableBody';
@@ -213,7 +211,7 @@ function unreadable(error: unknown, bytes: number): unknown {
 const sizeOf = (bytes: number): string =>
   bytes % 1_048_576 === 0 ? `${bytes / 1_048_576} MiB` : `${bytes / 1_024} KiB`;
 
-export interface JsonBodyOptions {
+interface JsonBodyOptions {
   readonly bounds: JsonBounds;
   /** Finds ambiguous members other than repeated ones. Default: none. */
   readonly isRespelled?: IsRespelled;

@@ -25,7 +25,7 @@ import { serve } from './serve.js';
 import { type ServerConfig, serverOptionsOf } from './server-variables.js';
 
 /** The variables that every API has. */
-export type ServiceConfig = ServerConfig &
+type ServiceConfig = ServerConfig &
   Config<typeof tracingVariables> & {
     readonly LOG_LEVEL: LogLevel;
     readonly DATABASE_URL: string;
@@ -34,7 +34,7 @@ export type ServiceConfig = ServerConfig &
     readonly REDIS_URL?: string | undefined;
   };
 
-export interface ServiceOptions<C extends ServiceConfig> {
+interface ServiceOptions<C extends ServiceConfig> {
   /** The name in logs, metrics and traces, and of the database connections. */
   readonly name: string;
   /** @throws ConfigError */
@@ -48,7 +48,7 @@ export interface ServiceOptions<C extends ServiceConfig> {
 }
 
 /** What a process has before it knows what it serves. */
-export interface ServiceBase {
+interface ServiceBase {
   readonly log: Log;
   readonly metrics: Metrics;
   /** Returns a function that logs a failure which the process survives. */
@@ -67,7 +67,7 @@ export interface ServiceBase {
 }
 
 /** What one service has of its own. */
-export interface ServiceParts<E extends ApiError> {
+interface ServiceParts<E extends ApiError> {
   /** Beside the database. */
   readonly checks?: Readonly<Record<string, HealthCheck>>;
   readonly buildApp: (health: Health) => Express;

@@ -8,7 +8,7 @@ import type { Express } from 'express';
 import { type DrainableServer, type HttpServerOptions, serveApp, serverOptions } from './http-server.js';
 
 /** PEM files, as written by cert-manager, ACME clients and Kubernetes Secrets. */
-export interface TlsFiles {
+interface TlsFiles {
   /** The certificate, followed by its intermediates. */
   readonly certFile: string;
   /** Its private key, without a passphrase. */
@@ -16,7 +16,7 @@ export interface TlsFiles {
 }
 
 /** A certificate and its private key. */
-export interface TlsCertificate {
+interface TlsCertificate {
   /** PEM. */
   readonly cert: string;
   /** PEM. */
@@ -61,7 +61,7 @@ function or<T>(problem: string, attempt: () => T): T {
   }
 }
 
-export interface RenewalOptions {
+interface RenewalOptions {
   readonly current: TlsCertificate;
   /** Interval of the checks in ms. Default: 10,000. */
   readonly everyMs?: number | undefined;

@@ -10,7 +10,7 @@ import { type Explanation, type KnownProcess, resultsDir, type TestFile } from '
 const RANDOM_TEXT = /(?<![\w-])(?=[\w-]*[a-z])(?=[\w-]*[A-Z])(?:(?=[\w-]*\d)[\w-]{24,}|[\w-]{40,})/g;
 const KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----/gs;
 
-export const maskSecrets = (text: string): string =>
+const maskSecrets = (text: string): string =>
   text
     .replace(KEY, '(private key)')
     .replace(RANDOM_TEXT, (secret) => `${secret.slice(0, 3)}…(${secret.length} characters)`);

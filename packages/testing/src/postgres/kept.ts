@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { currentTestFile, resultsDir } from '../test-file.js';
 
 /** A database kept for inspection after a failed test. */
-export type KeptDatabase = { database: string; file: string };
+type KeptDatabase = { database: string; file: string };
 
 const DATABASES_FILE = 'kept-databases.jsonl';
 /** Relative to the folder of results: links to server folders, which `startPostgres` accepts as `dataDir`. */

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 
 export type ApiName = 'hcloud' | 'garden' | 'shoot';
 
-export interface FaultMatch {
+interface FaultMatch {
   /** The API of the requests: `hcloud`, `garden`, or `shoot` for the API servers of Shoots. Default: all. */
   api?: ApiName;
   /** An HTTP method, WATCH or APPLY. Default: every method. */

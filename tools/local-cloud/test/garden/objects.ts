@@ -39,7 +39,7 @@ export const aShoot = ({ name = 'web', spec = {}, workers = [aWorker()] }: Shoot
   },
 });
 
-export const aWorker = (fields: AnyFields = {}) => ({
+const aWorker = (fields: AnyFields = {}) => ({
   name: 'pool-a',
   minimum: 1,
   maximum: 3,

@@ -19,7 +19,7 @@ export interface LiveTest {
   close(): Promise<void>;
 }
 
-export interface BeginOptions extends Partial<FollowOptions> {
+interface BeginOptions extends Partial<FollowOptions> {
   /** Starts even while open transactions hold back events. */
   readonly amidTransactions?: boolean;
 }

@@ -12,7 +12,7 @@ export interface Page {
   readonly body: any;
 }
 
-export interface Send {
+interface Send {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;

@@ -23,7 +23,7 @@ export interface SignInTest {
   close(): Promise<void>;
 }
 
-export interface OtherService extends Pick<SignInTest, 'url' | 'callback' | 'open'> {
+interface OtherService extends Pick<SignInTest, 'url' | 'callback' | 'open'> {
   close(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { ABSENT_TEAM, absentNames, bodyOf, encodedBodyOf, headersOf, pathOf, pathParametersOf } from './how-to-call.js';
 import type { FurnishedTeam } from './two-teams.js';
 
-export type Whose = 'own' | 'foreign' | 'absent';
+type Whose = 'own' | 'foreign' | 'absent';
 /** Selects a resource by owner and index. */
 interface Choice {
   readonly whose: Whose;

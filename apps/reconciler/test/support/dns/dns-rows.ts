@@ -27,7 +27,7 @@ export interface TestWrite {
   readonly body: object | null;
 }
 
-export interface EntryRow {
+interface EntryRow {
   id: number;
   state: string;
   actor: string;

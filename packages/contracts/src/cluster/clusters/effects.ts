@@ -26,8 +26,8 @@ export const poolEffectKinds = {
   kept: 'Neither the pool nor its nodes change.',
 } as const;
 
-export type ClusterEffectKind = keyof typeof clusterEffectKinds;
-export type PoolEffectKind = keyof typeof poolEffectKinds;
+type ClusterEffectKind = keyof typeof clusterEffectKinds;
+type PoolEffectKind = keyof typeof poolEffectKinds;
 
 const meanings = (kinds: Readonly<Record<string, string>>): string =>
   Object.entries(kinds)

@@ -17,7 +17,7 @@ export interface Entry {
   readonly problem: EntryProblem | null;
 }
 
-export interface EntryProblem {
+interface EntryProblem {
   readonly line: number;
   readonly message: string;
   /** A parenthesis is open until the end: other records may be inside. */

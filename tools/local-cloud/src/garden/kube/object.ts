@@ -12,7 +12,7 @@ export interface ManagedFieldsEntry {
   fieldsV1: Fields;
 }
 
-export interface ObjectMeta {
+interface ObjectMeta {
   name?: string;
   namespace?: string;
   uid?: string;

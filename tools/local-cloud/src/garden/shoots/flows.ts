@@ -37,7 +37,7 @@ export interface World {
   readonly addresses: readonly { name: string; url: string }[];
 }
 
-export interface Changed {
+interface Changed {
   readonly shoot: Shoot;
   readonly simulation: Simulation;
 }
