@@ -85,20 +85,24 @@ for await (const { name } of dns.list('listZones', {})) console.log(name);
     expect(manifest.repository.url).toContain('github.com');
   });
 
-  it('has the command of operators as a single file, which migrates an empty database', async () => {
-    const database = await createEmptyDatabase();
-    try {
-      const env = { DATABASE_URL: database.url, DNS_ZONE_NAME: ZONE, DATABASE_ROLE_PREFIX: 'released_' };
-      const folder = folderFor('corral-admin');
-      const admin = await single('corral-admin');
+  it.each(['an archive', 'a single file'])(
+    'has the command of operators as %s, which migrates an empty database',
+    async (how) => {
+      const database = await createEmptyDatabase();
+      try {
+        const env = { DATABASE_URL: database.url, DNS_ZONE_NAME: ZONE, DATABASE_ROLE_PREFIX: 'released_' };
+        const folder = folderFor(`corral-admin from ${how}`);
+        const ofArchive = [process.execPath, join(root, `corral-admin-${VERSION}`, 'dist/main.js')];
+        const admin = how === 'an archive' ? ofArchive : [await single('corral-admin')];
 
-      expect(await run([admin, '--version'], folder)).toBe(`${VERSION}\n`);
-      await run([admin, 'migrate'], folder, env);
-      expect(await run([admin, '--as', 'ada', 'team', 'create', 'acme'], folder, env)).toContain('acme');
-    } finally {
-      await database.drop();
-    }
-  });
+        expect(await run([...admin, '--version'], folder)).toBe(`${VERSION}\n`);
+        await run([...admin, 'migrate'], folder, env);
+        expect(await run([...admin, '--as', 'ada', 'team', 'create', 'acme'], folder, env)).toContain('acme');
+      } finally {
+        await database.drop();
+      }
+    },
+  );
 
   it('has the chart, the OpenAPI documents, and bills of materials with time and tool', async () => {
     await unpack(`chart/corral-${VERSION}.tgz`);

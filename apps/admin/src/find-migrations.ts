@@ -1,13 +1,15 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { getAsset, isSea } from 'node:sea';
 import { fileURLToPath } from 'node:url';
 
-/** The folder with the migrations of this version: `MIGRATIONS_DIR`, that of the checkout, or what a single file contains. */
+/** The folder with the migrations of this version: `MIGRATIONS_DIR`, what a single file contains, or that of the archive or the checkout. */
 export function findMigrations(env: NodeJS.ProcessEnv): string {
   if (env.MIGRATIONS_DIR) return env.MIGRATIONS_DIR;
-  return isSea() ? unpackMigrations() : fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
+  if (isSea()) return unpackMigrations();
+  const ofArchive = fileURLToPath(new URL('../migrations', import.meta.url));
+  return existsSync(ofArchive) ? ofArchive : fileURLToPath(new URL('../../../prisma/migrations', import.meta.url));
 }
 
 /** They are gone when the process ends. */

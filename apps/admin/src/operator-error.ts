@@ -1,7 +1,7 @@
 import { TeamRuleError } from '@corral/auth';
 import { isDatabaseAway } from '@corral/database';
 import { QueueUnavailable } from '@corral/queue';
-import { redactText } from '@corral/service';
+import { adviceOnDistrust, redactText } from '@corral/service';
 
 /** The operator's request cannot be carried out. The message says what to do. */
 export class OperatorError extends Error {
@@ -28,6 +28,8 @@ export function sentenceOf(error: unknown): string {
   if (chain.some((link) => isDatabaseAway(link) || awayCodes.has(codeOf(link)))) return DATABASE_AWAY;
   if (chain.some((link) => tableCodes.has(codeOf(link)))) return NO_TABLES;
   const message = error instanceof Error ? error.message : String(error);
+  const advice = adviceOnDistrust(message);
+  if (advice !== null) return advice;
   return redactText(`The command failed unexpectedly: ${message.trim().split('\n').at(-1) ?? ''}`);
 }
 

@@ -40,6 +40,7 @@ export {
   wordsOf,
 } from './config-variables.js';
 export { corralVersion } from './corral-version.js';
+export { adviceOnDistrust } from './distrust.js';
 export { createHealth, type Health, type HealthCheck } from './health.js';
 export { createLog, type Log, type LogFields, type LogLevel, type RootLog, redactText, silentLog } from './log.js';
 export { createMetrics, type Metrics, poolMetrics } from './metrics.js';

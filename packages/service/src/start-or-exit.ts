@@ -1,5 +1,6 @@
 import { ConfigError } from './config.js';
 import { corralVersion } from './corral-version.js';
+import { adviceOnDistrust } from './distrust.js';
 
 /** `EX_CONFIG` of sysexits.h: the configuration is wrong, so a restart without a change is pointless. */
 const EXIT_CONFIG = 78;
@@ -31,5 +32,6 @@ function startErrorText(error: unknown): string {
     const parts = link instanceof AggregateError ? link.errors.map(String) : [];
     texts.push([link.message, ...parts].filter((text) => text !== '').join(': '));
   }
-  return (texts.length > 0 ? texts.join('; because ') : String(error)).replaceAll(/\s*\n\s*/g, ' ');
+  const text = (texts.length > 0 ? texts.join('; because ') : String(error)).replaceAll(/\s*\n\s*/g, ' ');
+  return [text, adviceOnDistrust(text)].filter((part) => part !== null).join('. ');
 }
