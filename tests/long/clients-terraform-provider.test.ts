@@ -131,6 +131,20 @@ describeNeeding(describe, missingOf(provider), 'the Terraform provider', () => {
   );
 
   it(
+    'does not replace a cluster that takes longer than it waits',
+    async () => {
+      await system.garden.addShootFaults({ operations: ['Create'], effect: { stuck: true } });
+      await terraform.configure(`provider "corral" {\n  operation_timeout = "1s"\n}\n${cluster('slow')}`);
+      expect(await terraform.insist('apply', '-auto-approve')).toContain('Cluster slow is not ready');
+      await system.garden.clearShootFaults();
+      await terraform.insist('plan', '-detailed-exitcode');
+      await terraform.configure('');
+      await terraform.insist('apply', '-auto-approve');
+    },
+    TIMEOUT_MS,
+  );
+
+  it(
     'connects a project and adopts a server for a cluster in one run, and keeps no token and no kubeconfig',
     async () => {
       const { serverID, serverType, location } = await makeServer(system, acme);

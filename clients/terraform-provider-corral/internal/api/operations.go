@@ -17,8 +17,11 @@ type Operation struct {
 	Message string
 }
 
+// longestAnswer is less than what proxies wait for an answer.
+const longestAnswer = 30 * time.Second
+
 // ErrNotEnded: the operation goes on, and nobody waits for it any more.
-var ErrNotEnded = errors.New("the operation goes on")
+var ErrNotEnded = errors.New("the operation goes on by itself")
 
 // OperationID returns the id of the operation that an answer names, or "".
 func (a Answer) OperationID() string {
@@ -32,8 +35,10 @@ func (a Answer) OperationID() string {
 // Await waits until an operation has ended, whichever way. It wraps ErrNotEnded when the time is up or Terraform is interrupted.
 func (c *Client) Await(ctx context.Context, id string) (Operation, error) {
 	end := time.Now().Add(c.OperationTimeout)
-	request := Request{Method: "GET", Path: c.Path("operations", id), Header: map[string]string{"Prefer": "wait=30"}}
+	request := Request{Method: "GET", Path: c.Path("operations", id)}
 	for {
+		wait := min(longestAnswer, max(time.Second, time.Until(end)))
+		request.Header = map[string]string{"Prefer": fmt.Sprintf("wait=%d", int(wait.Seconds()))}
 		answer, err := c.Do(ctx, request)
 		if ctx.Err() != nil {
 			return Operation{}, fmt.Errorf("%w: operation %s was begun, and Terraform was interrupted", ErrNotEnded, id)

@@ -62,7 +62,7 @@ func (c *created) Create(ctx context.Context, req resource.CreateRequest, resp *
 		return
 	}
 	resp.State.Raw = tftypes.NewValue(req.Plan.Raw.Type(), state)
-	reportEnd(&resp.Diagnostics, c.noun+" is not ready", err)
+	reportCreation(&resp.Diagnostics, c.noun+" is not ready", err)
 }
 
 func (c *created) Read(ctx context.Context, req resource.ReadRequest, resp *resource.ReadResponse) {

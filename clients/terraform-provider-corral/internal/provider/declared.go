@@ -105,19 +105,19 @@ func (d *declared) Create(ctx context.Context, req resource.CreateRequest, resp 
 	}
 	resp.State.Raw = d.stateOf(req.Plan.Raw.Type(), seen.body, plan)
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, "etag", seen.tag())...)
-	reportEnd(&resp.Diagnostics, d.title(plan)+" is not ready", err)
+	reportCreation(&resp.Diagnostics, d.title(plan)+" is not ready", err)
 }
 
 func (d *declared) existsText(attributes values) string {
 	return fmt.Sprintf("It exists already. Import it: terraform import corral_%s.<name> %s", d.typeName, textOf(attributes[d.key]))
 }
 
-// reportEnd: what goes on by itself when Terraform is interrupted has not failed, so it is not to be replaced.
-func reportEnd(diagnostics *diag.Diagnostics, summary string, err error) {
+// reportCreation: Terraform replaces what failed while it was created. What goes on by itself has not failed.
+func reportCreation(diagnostics *diag.Diagnostics, summary string, err error) {
 	switch {
 	case err == nil:
 	case errors.Is(err, api.ErrNotEnded):
-		diagnostics.AddWarning(summary, err.Error()+" It goes on by itself.")
+		diagnostics.AddWarning(summary, err.Error())
 	default:
 		addError(diagnostics, nil, summary, err)
 	}
@@ -156,7 +156,9 @@ func (d *declared) Update(ctx context.Context, req resource.UpdateRequest, resp 
 	}
 	resp.State.Raw = d.stateOf(req.Plan.Raw.Type(), seen.body, plan)
 	resp.Diagnostics.Append(resp.Private.SetKey(ctx, "etag", seen.tag())...)
-	reportEnd(&resp.Diagnostics, d.title(plan)+" is changed, and not ready", err)
+	if err != nil {
+		addError(&resp.Diagnostics, d.spec, d.title(plan)+" is changed, and not ready", err)
+	}
 }
 
 func (d *declared) Delete(ctx context.Context, req resource.DeleteRequest, resp *resource.DeleteResponse) {
