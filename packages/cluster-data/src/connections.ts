@@ -11,6 +11,7 @@ import {
 } from '@corral/contracts';
 import { type Queryable, readClock, type Transaction } from '@corral/database';
 import type { Columns } from './columns.js';
+import { lockServersOf } from './locks.js';
 import { cancelOperations } from './operations.js';
 
 /** Columns of a connection for answers. */
@@ -141,6 +142,8 @@ export async function makeUsersDue(
   teamId: TeamId,
   connectionId: ConnectionId,
 ): Promise<{ clusters: ClusterId[]; servers: ServerId[] }> {
+  // Those that are due already, too: until the change is committed, no pass over them begins with what is replaced.
+  await lockServersOf(db, teamId, connectionId);
   const now = await readClock(db);
   const clusters = { teamId, connectionId, startedAt: { not: null } };
   const servers = { teamId, connectionId, dueAt: { not: null } };

@@ -1,13 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { makeUsersDue } from '@corral/cluster-data';
 import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { clusterTable, leaseStore } from '../../src/loop/lease.js';
+import { clusterTable, leaseStore, serverTable } from '../../src/loop/lease.js';
 import { nextReadingMs, priceStore, refreshPrices } from '../../src/upkeep/prices.js';
 import { verificationOf, verificationStore, verifyConnections } from '../../src/upkeep/verify-connections.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from '../support/cluster-rows.js';
+import { untilBlocked } from '../support/until.js';
 
 let at: ClusterRows;
 
@@ -86,6 +88,21 @@ describe('the verification of connections', () => {
     await verifyWith('valid', woken);
 
     expect(woken).toEqual([]);
+  });
+
+  it('lets no pass over a server begin with a token that is being replaced', async () => {
+    const id = await aDueConnection();
+    const server = await aServerThatRests(id);
+    await at.pool.query('UPDATE adopted_server SET due_at = now() WHERE id = $1', [server]);
+
+    const pass = await at.prisma.$transaction(async (tx) => {
+      await makeUsersDue(tx, acme.id, id);
+      const taken = leaseStore(at.pool, serverTable).takeLease(server, 60_000);
+      expect(await Promise.race([taken, untilBlocked(at)])).toBe('blocked');
+      return { taken };
+    });
+
+    expect(await pass.taken).toMatchObject({ kind: 'taken' });
   });
 
   it('never treats a missing answer as a rejection', async () => {

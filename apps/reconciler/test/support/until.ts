@@ -22,3 +22,14 @@ export const untilRow = (
     if (!expected(row)) throw new Error(JSON.stringify(row));
     return row;
   });
+
+/** Waits until a statement waits for a lock. */
+export async function untilBlocked({ pool }: Pick<ClusterRows, 'pool'>): Promise<'blocked'> {
+  await waitFor('a statement to wait for a lock', async () => {
+    const { rowCount } = await pool.query(
+      `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rowCount !== 0;
+  });
+  return 'blocked';
+}
