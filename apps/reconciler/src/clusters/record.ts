@@ -107,11 +107,11 @@ export const recordStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>)
      * Shoot.
      */
     async forgetNamespace(lease: PassLease<ClusterId>): Promise<void> {
-      const team = teamOf(lease);
-      await prisma.$transaction([
-        prisma.team.updateMany({ where: team, data: { projectNamespace: null } }),
-        prisma.connection.updateMany({ where: { teamId: team.id, team }, data: { gardenTokenVersion: 0 } }),
-      ]);
+      await prisma.$transaction(async (tx) => {
+        const { count } = await tx.team.updateMany({ where: teamOf(lease), data: { projectNamespace: null } });
+        if (count === 0) return;
+        await tx.connection.updateMany({ where: { teamId: lease.teamId }, data: { gardenTokenVersion: 0 } });
+      });
     },
 
     /** The provider refused our token to the garden. Requests a verification, unless one was made recently. */

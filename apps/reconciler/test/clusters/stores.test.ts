@@ -16,6 +16,7 @@ import { aShoot, aSteadyDesired } from '../support/a-cluster.js';
 import { aLearned, aRecord } from '../support/a-pass-record.js';
 import { type ClusterRows, openClusterRows, type TestCluster, type TestTeam } from '../support/cluster-rows.js';
 import { only } from '../support/only.js';
+import { untilBlocked } from '../support/until.js';
 
 let at: ClusterRows;
 let acme: TestTeam;
@@ -131,6 +132,32 @@ describe('rows', () => {
       expect(await at.row(cluster.id)).toEqual({ ...before, due_in_ms: expect.any(Number) });
       expect(await at.operation(cluster.operationId)).toMatchObject({ state: 'queued' });
       expect(await records.recordPass(lease, aRecord(cluster))).toEqual({ kind: 'released', again: false });
+    });
+
+    it('forgets a namespace with the tokens in it, or neither', async () => {
+      const team = await at.addTeam();
+      const own = await at.addConnection(team);
+      const cluster = await at.declare(team, own);
+      const lease = await take(cluster);
+      await records.recordNamespace(lease, 'garden-gone');
+      await records.recordGardenToken(lease, { connectionId: own, version: 1, before: 0 });
+      const other = await at.pool.connect();
+      await other.query('BEGIN');
+      await other.query('SELECT FROM team WHERE id = $1 FOR UPDATE', [team.id]);
+      await other.query('UPDATE cluster SET lease_fence = lease_fence + 1 WHERE id = $1', [cluster.id]);
+
+      const forgetting = records.forgetNamespace(lease);
+      await untilBlocked(at);
+      await other.query('COMMIT');
+      other.release();
+      await forgetting;
+
+      const { rows } = await at.pool.query(
+        `SELECT project_namespace IS NULL AS namespace, garden_token_version = 0 AS tokens
+         FROM connection JOIN team ON team.id = team_id WHERE connection.id = $1`,
+        [own],
+      );
+      expect(rows[0].tokens).toBe(rows[0].namespace);
     });
 
     it('cannot write with the id of another team in its lease', async () => {
