@@ -52,6 +52,7 @@ export const sidebar = [
     items: [
       kind('Tutorial', [docs('Running Corral', 'operate')]),
       kind('How to', [
+        docs('Install on plain machines', 'how-to/plain-machines'),
         docs('Install without internet', 'how-to/air-gapped'),
         docs('Sign in with your provider', 'how-to/sign-in-recipes'),
         docs('Import a zone', 'runbooks/import-a-zone'),

@@ -14,7 +14,9 @@ interface SidebarItem {
 
 const { sidebar } = (await import(builtFile('docs/.vitepress/sidebar.mjs'))) as { sidebar: readonly SidebarItem[] };
 
-const pages = spawnSync('git', ['ls-files', '*.md', ':!tests/clients/*/*', ':!.github'], {
+// The pages of the provider have anchors as its registries make them.
+const others = [':!tests/clients/*/*', ':!.github', ':!clients/terraform-provider-corral/docs'];
+const pages = spawnSync('git', ['ls-files', '*.md', ...others], {
   cwd: repository,
   encoding: 'utf8',
 })
