@@ -25,6 +25,8 @@ const PAGES = [
   'docs/how-to/upgrade-kubernetes.md',
   'docs/how-to/sign-in-recipes.md',
   'docs/how-to/air-gapped.md',
+  'docs/how-to/plain-machines.md',
+  'docs/how-to/terraform-clusters.md',
 ];
 
 /** What a reader does between two pages or blocks, where a page tells it in words. */
