@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { createEmptyDatabase } from '@corral/testing';
+import { createEmptyDatabase, describeNeeding, unlessInstalled } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { ZONE } from '../support/system/system-parts.js';
@@ -15,6 +15,11 @@ import { startPreviousRelease, type TwoReleases } from '../support/system/two-re
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const VERSION = '1.0.0-rc.1';
 const PLATFORM = `${process.platform}-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+
+const TERRAFORM = { what: 'Terraform', how: 'put terraform 1.11 or newer on PATH, and Go', isRare: true };
+
+const missingTerraform = () =>
+  unlessInstalled(['go', 'version'], TERRAFORM) ?? unlessInstalled(['terraform', 'version'], TERRAFORM);
 
 describe('a release', () => {
   const root = mkdtempSync(join(tmpdir(), 'corral-released-'));
@@ -115,6 +120,24 @@ for await (const { name } of dns.list('listZones', {})) console.log(name);
       expect(Date.parse(metadata.timestamp)).not.toBeNaN();
       expect(metadata.tools.components).toHaveLength(1);
     }
+  });
+
+  describeNeeding(describe, missingTerraform(), 'for Terraform', () => {
+    it('has the provider, which Terraform finds without a registry', async () => {
+      const home = folderFor('terraform');
+      const plugins = join(home, '.terraform.d/plugins');
+      mkdirSync(plugins, { recursive: true });
+      await run(
+        ['tar', '-xzf', `terraform/terraform-provider-corral-${VERSION}-${PLATFORM}.tar.gz`, '-C', plugins],
+        release,
+      );
+      const corral = `{ source = "corral/corral", version = "${VERSION}" }`;
+      writeFileSync(join(home, 'main.tf'), `terraform {\n  required_providers {\n    corral = ${corral}\n  }\n}\n`);
+
+      const env = { HOME: home, CHECKPOINT_DISABLE: '1' };
+      await run(['terraform', 'init', '-input=false'], home, env);
+      expect(await run(['terraform', 'providers', 'schema', '-json'], home, env)).toContain('corral_cluster');
+    });
   });
 
   async function make(out: string): Promise<void> {

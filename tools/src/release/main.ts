@@ -8,6 +8,7 @@ import { packNpm } from './npm-packages.js';
 import { parseReleaseArguments } from './release-arguments.js';
 import { packServices } from './services.js';
 import { packSingleFiles } from './single-files.js';
+import { hasGo, packTerraformProvider } from './terraform-provider.js';
 
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
 const say = (line: string): void => console.error(line);
@@ -27,6 +28,8 @@ async function makeRelease(args: readonly string[]): Promise<void> {
     copySboms(checkout, out);
     say(`Making single files for ${platforms.join(', ')} …`);
     await packSingleFiles(checkout, out, platforms);
+    if (hasGo()) packTerraformProvider(checkout, out, platforms);
+    else say('Go is missing, so there is no provider of Terraform.');
     await writeChecksums(out);
     say(`Corral ${version} of ${checkout.commit} is in ${out}.`);
   } finally {
