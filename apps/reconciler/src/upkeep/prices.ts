@@ -104,7 +104,8 @@ export const priceStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) 
    */
   async claimDue(limit: number, retryMs: number): Promise<DuePrices[]> {
     const unread = { where: { phase: 'Ready', priceList: null }, select: { id: true }, take: limit } as const;
-    const added = (await prisma.connection.findMany(unread)).map(({ id }) => ({ connectionId: id }));
+    const dueAt = await readClock(prisma);
+    const added = (await prisma.connection.findMany(unread)).map(({ id }) => ({ connectionId: id, dueAt }));
     if (added.length > 0) await prisma.priceList.createMany({ data: added, skipDuplicates: true });
     const claimed = await claimRows(prisma, ofReadyConnections, { limit, retryMs });
     if (claimed.size === 0) return [];

@@ -4,7 +4,7 @@ import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { clusterTable, leaseStore, serverTable } from '../../src/loop/lease.js';
 import { nextReadingMs, priceStore, refreshPrices } from '../../src/upkeep/prices.js';
 import { verificationOf, verificationStore, verifyConnections } from '../../src/upkeep/verify-connections.js';
@@ -277,6 +277,18 @@ describe('prices', () => {
         prices: { serverTypes: { cpx31: { hel1: { hourly: '0.021', monthly: '13.1' } } }, primaryIpv4: {} },
       });
       expect(row.again_ms).toBeGreaterThan(20 * HOUR_MS);
+    });
+
+    it('are due by the clock of the database', async () => {
+      await aConnection();
+
+      const doNotFake = ['nextTick', 'setImmediate', 'queueMicrotask', 'setTimeout', 'setInterval'] as const;
+      jest.useFakeTimers({ now: Date.now() + HOUR_MS, doNotFake: [...doNotFake] });
+      try {
+        expect(await refreshWith(listWith('0.021'))).toBe(1);
+      } finally {
+        jest.useRealTimers();
+      }
     });
 
     it.each(['Unverified', 'Rejected'])('are not read while it is %s', async (phase) => {
