@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest 
 import {
   countRequests,
   displayNameOf,
+  endUser,
   hashSessionSecret,
   type IdentityClaims,
   identityStore,
@@ -85,6 +86,31 @@ describe('stores', () => {
 
       expect((await database.tokens.listTokens(team)).map(({ name, revokedAt }) => [name, revokedAt])).toEqual([
         ['kept', null],
+      ]);
+    });
+
+    it('have audit entries with the time of the database, as do members who are taken out', async () => {
+      const team = await database.teams.createTeam('timed');
+      const users = userStore(database.prisma);
+      const user = await users.createUser({ email: 'timed@acme.test' });
+      await users.saveMember(team, user, 'member');
+
+      const doNotFake = ['nextTick', 'setImmediate', 'queueMicrotask', 'setTimeout', 'setInterval'] as const;
+      jest.useFakeTimers({ now: Date.now() + 3_600_000, doNotFake: [...doNotFake] });
+      try {
+        await database.tokens.issueToken(team, { name: 'ci' });
+        await database.prisma.$transaction((tx) => endUser(tx, user, 'ops'));
+      } finally {
+        jest.useRealTimers();
+      }
+
+      const { rows } = await database.pool.query(
+        `SELECT action, created_at <= clock_timestamp() AS past FROM audit_entry WHERE team_id = $1 ORDER BY id`,
+        [team.id],
+      );
+      expect(rows).toEqual([
+        { action: 'dns_token.create', past: true },
+        { action: 'member.remove', past: true },
       ]);
     });
   });

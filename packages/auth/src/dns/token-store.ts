@@ -246,8 +246,9 @@ async function recordAudit(
   { action, token, detail }: TokenChange,
 ): Promise<void> {
   const target = { targetKind: 'DnsToken', targetId: token.id, targetName: token.name };
+  const createdAt = await readClock(tx);
   await tx.auditEntry.create({
-    data: { teamId, userId, requestId, operator: operator ?? null, action, detail, ...target },
+    data: { teamId, userId, requestId, operator: operator ?? null, action, detail, ...target, createdAt },
   });
 }
 

@@ -87,7 +87,8 @@ async function takeOut(
   if (count === 1) {
     const detail = { dnsTokensRevoked: dnsTokensRevoked.join(', '), dnsTokensHandedOver: '' };
     const target = { targetKind: 'Member', targetId: userId, targetName: email };
-    await tx.auditEntry.create({ data: { teamId, operator, action: 'member.remove', ...target, detail } });
+    const createdAt = await readClock(tx);
+    await tx.auditEntry.create({ data: { teamId, operator, action: 'member.remove', ...target, detail, createdAt } });
   }
   const admins = await tx.membership.count({ where: { teamId, role: 'admin' } });
   return { team: slug, wasMember: count === 1, dnsTokensRevoked, lacksAdmin: admins === 0 };
