@@ -56,7 +56,7 @@ export const pebble = (): Promise<Client> => goProgram('pebble', 'github.com/let
  * @param source the package to build; the default is that of the folder
  * @param options `tags`: of the build; `file`: the name of the program; `folder`: of the sources, if it is another one
  */
-async function goProgram(
+export async function goProgram(
   name: string,
   source = '.',
   {
@@ -228,7 +228,7 @@ export const missingOpenssl = (): Missing | null => {
 };
 
 /** Returns whether a command is installed, which means that it runs and exits with 0. */
-const works = async (command: Command): Promise<boolean> => (await runCommand(command)).code === 0;
+export const works = async (command: Command): Promise<boolean> => (await runCommand(command)).code === 0;
 
 /** @returns null if the command succeeded, otherwise its output in one line */
 async function attempt(command: Command, cwd: string): Promise<string | null> {
