@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type BudgetState, freshState, levelOf, type PromisedTurn, usualLimit } from './account.js';
-import { adopt } from './find-turn.js';
+import { adopt } from './promises.js';
 import { type CallEnd, takePause } from './statements.js';
 import { type Answer, exchange, type Told } from './turns.js';
 

@@ -16,9 +16,7 @@ import {
   takeRound,
 } from './account.js';
 import {
-  adopt,
   draws,
-  dropUnredeemed,
   type Found,
   findTurn,
   longestWaitMs,
@@ -27,6 +25,7 @@ import {
   type View,
   viewOf,
 } from './find-turn.js';
+import { adopt, dropUnredeemed } from './promises.js';
 import { type CallEnd, end, type Turn, takePause } from './statements.js';
 
 /** A request of a process for a call. A process asks for all that wait with it, the oldest first. */

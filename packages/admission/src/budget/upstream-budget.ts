@@ -4,7 +4,8 @@ import { beginWait, type Clock, type RequestScope, systemClock } from '../reques
 import { type BudgetState, type CallClass, levelOf, type PromisedTurn } from './account.js';
 import { type Alone, exchangeAlone, openAlone, subtract } from './alone.js';
 import { BudgetBusy, type BudgetStore, memoryStore } from './budget-store.js';
-import { keptMs, type UsedUp } from './find-turn.js';
+import type { UsedUp } from './find-turn.js';
+import { keptMs } from './promises.js';
 import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
 import type { CallEnd, Statement, Turn } from './statements.js';
 import { type Answer, type Ask, exchange, type Told } from './turns.js';
