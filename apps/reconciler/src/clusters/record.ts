@@ -9,7 +9,7 @@ import type { ClusterId, ConnectionId, OperationId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import { countAfterChange } from '../garden/count-nodes.js';
 import { leaseValues, ourRow, ours, type PassLease, type Released, targetOf } from '../loop/lease.js';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, Verdict } from './model.js';
 
@@ -55,7 +55,7 @@ type Forgotten = Pick<Desired, 'name' | 'shootName' | 'generation'>;
 const teamOf = (lease: PassLease<ClusterId>) => ({ id: lease.teamId, clusters: { some: ourRow(lease) } });
 
 /** What a pass writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
-export const recordStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => {
+export const recordStore = ({ pool, prisma }: Database) => {
   /** @returns false when a later lease was granted: nothing was written, and the pass must stop */
   const update = async (lease: PassLease<ClusterId>, data: Update['data'], where: Update['where'] = {}) =>
     (await prisma.cluster.updateMany({ where: { ...ourRow(lease), ...where }, data })).count === 1;

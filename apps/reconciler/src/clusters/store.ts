@@ -33,7 +33,7 @@ import {
   type OperationWaiting,
 } from '@corral/contracts';
 import type { PassLease } from '../loop/lease.js';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
@@ -97,7 +97,7 @@ const readOfLease = `
      AND cluster.team_id = $2 AND cluster.lease_fence = $3`;
 
 /** What a pass reads. Every query is bound to the lease, and therefore to the team. */
-export const desiredStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
+export const desiredStore = ({ pool, prisma }: Database) => ({
   /**
    * @returns with the database's clock, which all decisions use. Null when a later lease was granted and the pass must stop
    */

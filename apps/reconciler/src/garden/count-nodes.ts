@@ -5,7 +5,7 @@ import { spreadMs } from '@corral/service';
 import { poolLabel } from '../clusters/model.js';
 import { claimRows } from '../loop/claim.js';
 import { inBatches } from '../loop/work.js';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 import { hasApiServer } from '../upkeep/usage.js';
 
 interface CountDeps {
@@ -107,7 +107,7 @@ interface DueCount {
   readonly claimedUntil: Date;
 }
 
-export const countStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
+export const countStore = ({ pool, prisma }: Database) => ({
   /** Claims due clusters. They are due again after `retryMs` unless a count is recorded. */
   async claimDue(limit: number, retryMs: number): Promise<DueCount[]> {
     const claimed = await claimRows(prisma, { table: 'cluster', due: 'nodes_due_at' }, { limit, retryMs });

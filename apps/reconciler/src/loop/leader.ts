@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readClock, rowClock } from '@corral/database';
 import type { Log } from '@corral/service';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 
 interface LeadOptions {
   readonly store: LeadershipStore;
@@ -116,7 +116,7 @@ function termOf({ name, work, holder, log }: { name: string; work: Work; holder:
 }
 
 /** Tasks with one leader per installation, each stored as a row with the holder and the end of its lease. */
-export const leadershipStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
+export const leadershipStore = ({ pool, prisma }: Database) => ({
   /**
    * Acquires free tasks, and extends our own leases. Only reads while others have them.
    *

@@ -30,7 +30,7 @@ import {
 } from '@corral/contracts';
 import { type Hold, type Prisma, readClock } from '@corral/database';
 import { leaseValues, ourRow, ours, type PassLease, type Released, targetOf } from '../loop/lease.js';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 import type { NodeCluster, Verdict, WantedServer } from './model.js';
 
 type Update = Parameters<Prisma['adoptedServer']['updateMany']>[0];
@@ -60,7 +60,7 @@ const operationParameters = {
 } as const;
 
 /** What a pass reads and writes. Each write is conditional on the lease: the one of a stale pass changes nothing. */
-export const serverStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => {
+export const serverStore = ({ pool, prisma }: Database) => {
   const update = async (lease: PassLease<ServerId>, where: Update['where'], data: Update['data']): Promise<boolean> =>
     (await prisma.adoptedServer.updateMany({ where: { ...ourRow(lease), ...where }, data })).count === 1;
 

@@ -13,7 +13,7 @@ import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
 import { claimRows, timeIn } from '../loop/claim.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import { inBatches } from '../loop/work.js';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 
 interface RefreshDeps {
   readonly store: PriceStore;
@@ -97,7 +97,7 @@ const ofReadyConnections = {
   when: `EXISTS (SELECT FROM connection WHERE connection.id = connection_id AND phase = 'Ready')`,
 };
 
-export const priceStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
+export const priceStore = ({ pool, prisma }: Database) => ({
   /**
    * Claims ready connections with due prices. They are due again after `retryMs` unless an outcome is recorded. A connection that has
    * become ready, whoever found that out, gets its row here.

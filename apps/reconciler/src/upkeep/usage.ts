@@ -18,7 +18,7 @@ import {
 import { asTeamId, type ClusterSpec, type Cost, type ObservedCluster, type TeamId } from '@corral/contracts';
 import { recordsOfTeam } from '@corral/dns-data';
 import Big from 'big.js';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 
 /** A cluster as far as usage depends on it. */
 export interface UsedCluster {
@@ -86,7 +86,7 @@ interface ClusterRow extends DeclaredRow, ObservedRow, PricesRow {
 }
 
 /** The current state of teams, for samples. */
-export const sampleStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
+export const sampleStore = ({ pool, prisma }: Database) => ({
   /** Ids of the next teams, in their order, without deleted ones. @param after null for the first ones */
   async listTeams(after: TeamId | null, limit: number): Promise<readonly TeamId[]> {
     const teams = await prisma.team.findMany({

@@ -26,7 +26,7 @@ import { claimRows } from '../loop/claim.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import type { RowJobs } from '../loop/sweep.js';
 import { inBatches } from '../loop/work.js';
-import type { Services } from '../services.js';
+import type { Database } from '../services.js';
 
 interface VerifyDeps {
   readonly store: VerificationStore;
@@ -144,7 +144,7 @@ const operationParameters = {
                    clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) END`,
 } as const;
 
-export const verificationStore = ({ pool, prisma }: Pick<Services, 'pool' | 'prisma'>) => ({
+export const verificationStore = ({ pool, prisma }: Database) => ({
   /** Claims connections with a due verification. They are due again after `retryMs` unless an outcome is recorded. */
   async claimDue(limit: number, retryMs: number): Promise<DueVerification[]> {
     const claimed = await claimRows(prisma, { table: 'connection', due: 'verify_at' }, { limit, retryMs });
