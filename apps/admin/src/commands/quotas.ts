@@ -104,7 +104,7 @@ function addSetCommand<Name extends string>(team: Command, withContext: WithCont
       }
       const team = await context.getTeam(slug);
       const before =
-        dryRun === true ? await numbers.read(context.prisma, team.id) : await change(context, team, what, wanted);
+        dryRun === true ? await numbers.read(context.prisma, team.id) : await save(context, team, what, wanted);
       const { body, text } = await what.show(context, team, { ...before, ...wanted });
       const changed = numbers.changes(before, wanted).map(({ pointer }) => pointer.split('/').at(-1) as Name);
       const said =
@@ -120,7 +120,7 @@ const wantedOf = <Name extends string>(options: object): Partial<OwnNumbers<Name
   ) as Partial<OwnNumbers<Name>>;
 
 /** @returns the numbers before */
-function change<Name extends string>(
+function save<Name extends string>(
   { change }: AdminContext,
   team: NamedTeam,
   { numbers, action }: SetCommand<Name>,

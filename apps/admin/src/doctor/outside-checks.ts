@@ -16,7 +16,7 @@ export const garden: Check = async ({ context: { prisma } }) => {
   const one = await prisma.cluster.findFirst({ where, select: { conditions: true } });
   const condition = (one?.conditions as Condition[] | undefined)?.find(({ reason }) => reason === unavailable.reason);
   return failed(
-    `${waiting} clusters wait for the garden: ${condition?.message ?? ''} Check its address and the rights of the account.`,
+    `Clusters wait for the garden (${waiting}): ${condition?.message ?? ''} Check its address and the rights of the account.`,
   );
 };
 
@@ -37,7 +37,7 @@ export const mail: Check = async ({ context }) => {
   });
   return unsent === 0
     ? ok('No mail waits after a failure.')
-    : warning(`${unsent} invitations could not be mailed. Read the log of the reconcilers, and check SMTP_URL.`);
+    : warning(`Invitations could not be mailed (${unsent}). Read the log of the reconcilers, and check SMTP_URL.`);
 };
 
 export const certificates: Check = async ({ urls }) => {
