@@ -1,5 +1,5 @@
 import type { ServiceAccountBody } from '@corral/contracts';
-import { clusterLimits } from '@corral/contracts';
+import { clusterLimits, isClusterName, textRules } from '@corral/contracts';
 import { Button, Group, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -118,10 +118,13 @@ function CreateRobot({ team, existing, onClose }: CreateRobotProps) {
         label="Name"
         description="Part of its address; cannot change. Lower-case letters, digits and hyphens."
         required
-        pattern="[a-z]([a-z0-9\-]*[a-z0-9])?"
         maxLength={clusterLimits.clusterNameCharacters}
         value={draft.name}
-        onChange={(event) => setDraft({ ...draft, name: event.currentTarget.value })}
+        onChange={({ currentTarget }) => {
+          const isValid = currentTarget.value === '' || isClusterName(currentTarget.value.trim());
+          currentTarget.setCustomValidity(isValid ? '' : `The name ${textRules.name.must}.`);
+          setDraft({ ...draft, name: currentTarget.value });
+        }}
         error={isTaken && `${name} exists. Open it to change it.`}
         w="20rem"
         data-autofocus

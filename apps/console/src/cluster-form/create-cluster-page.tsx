@@ -1,5 +1,5 @@
 import { type FieldProblem, isCorralError } from '@corral/client';
-import { type ClusterSpec, clusterLimits, textRules } from '@corral/contracts';
+import { type ClusterSpec, clusterLimits, isClusterName } from '@corral/contracts';
 import { Button, TextInput } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
@@ -73,7 +73,7 @@ function CreateCluster({ team, draftId, initial }: CreateClusterProps) {
   const [reveal, setReveal] = useState<{ readonly pointer: string } | null>(null);
   const name = draft.name.trim();
   const { spec, problem } = useMemo(() => readDocument(draft.text), [draft.text]);
-  const isNameInvalid = name !== '' && !isClusterName.test(name);
+  const isNameInvalid = name !== '' && !isClusterName(name);
   const planning = usePlan({ team, name }, isNameInvalid ? null : spec, null);
   const error = planning.isCurrent && isCorralError(planning.error) ? planning.error : null;
   const isTaken = error?.status === 412;
@@ -128,8 +128,6 @@ function CreateCluster({ team, draftId, initial }: CreateClusterProps) {
     </div>
   );
 }
-
-const isClusterName = new RegExp(textRules.name.pattern);
 
 const NONE: readonly FieldProblem[] = [];
 function nameErrorOf(name: string, isTaken: boolean, isInvalid: boolean): string | null {
