@@ -53,6 +53,19 @@ export async function startCheck(check: () => Promise<void>): Promise<void> {
   });
 }
 
+/** Migrations have indexes with `NULLS NOT DISTINCT`. */
+const POSTGRES_MIN = 15;
+
+/**
+ * @param version as in `server_version_num`
+ * @throws Error for a server that is too old for the migrations
+ */
+export function refuseOldServer(version: number): void {
+  const major = Math.floor(version / 10_000);
+  if (major < POSTGRES_MIN)
+    throw new Error(`Postgres ${POSTGRES_MIN} or newer is needed. The server is a Postgres ${major}.`);
+}
+
 /** SQLSTATE `undefined_table`, and `insufficient_privilege`: an older `migrate` gave no right to read the table. */
 const unreadable = new Set(['42P01', '42501']);
 

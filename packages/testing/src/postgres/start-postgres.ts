@@ -36,12 +36,12 @@ export type PostgresServer = {
 const SUPERUSER = 'corral';
 
 /** Test data need not survive a power failure. */
-const THROWAWAY_SETTINGS = [
+const throwawaySettings = (major: number): string[] => [
   'fsync=off',
   'synchronous_commit=off',
   'full_page_writes=off',
   'autovacuum=off',
-  'file_copy_method=clone', // the kernel copies the files of a template, in half the time
+  ...(major < 18 ? [] : ['file_copy_method=clone']), // the kernel copies the files of a template, in half the time
 ];
 const SETTINGS = [
   'listen_addresses=127.0.0.1',
@@ -51,7 +51,7 @@ const SETTINGS = [
 ];
 
 /**
- * Starts a PostgreSQL 18 on 127.0.0.1. Works as root and as a regular user, alongside other instances, and ends with
+ * Starts a Postgres on 127.0.0.1: the embedded 18, or that of `CORRAL_TEST_POSTGRES_BIN`. Works as root and as a regular user, alongside other instances, and ends with
  * this process even after a SIGKILL.
  */
 export async function startPostgres({
@@ -65,7 +65,7 @@ export async function startPostgres({
   const temporary = [...directory.temporary, ...binaries.temporary, ...(persistent ? [] : [directory.path])];
   try {
     const password = await prepare(directory, binaries, { durable: persistent });
-    const settings = [...SETTINGS, ...(persistent ? [] : THROWAWAY_SETTINGS), ...more];
+    const settings = [...SETTINGS, ...(persistent ? [] : throwawaySettings(binaries.major)), ...more];
     return await launch({ directory, binaries, settings, password, temporary }, port);
   } catch (error) {
     await removeAll(temporary);
@@ -76,7 +76,7 @@ export async function startPostgres({
 /** Initializes the database cluster if needed. Atomic: a later start never finds a partial one. */
 async function prepare(
   { path, runAs }: DataDirectory,
-  { initdb }: Binaries,
+  { initdb, major }: Binaries,
   { durable }: { durable: boolean },
 ): Promise<string> {
   const passwordFile = join(path, 'password');
@@ -96,8 +96,9 @@ async function prepare(
       '--auth=scram-sha-256',
       '--encoding=UTF8',
       '--locale=C', // same collation on every machine
+      ...(durable ? [] : ['--no-sync']),
       // A random password needs no stretching, and tests open thousands of connections.
-      ...(durable ? [] : ['--no-sync', '--set=scram_iterations=1']),
+      ...(durable || major < 16 ? [] : ['--set=scram_iterations=1']),
     ],
     { cwd: '/', encoding: 'utf8', ...runAs },
   );
