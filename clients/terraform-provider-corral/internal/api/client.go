@@ -15,6 +15,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/terraform-plugin-log/tflog"
@@ -23,7 +24,9 @@ import (
 const (
 	requestTimeout = 90 * time.Second
 	// patience is how long a service may be away, for example while it is upgraded.
-	patience    = 5 * time.Minute
+	patience = 5 * time.Minute
+	// doubt is how long: where nobody has answered yet, the address may be wrong.
+	doubt       = 30 * time.Second
 	firstPause  = 250 * time.Millisecond
 	longestWait = 15 * time.Second
 	bytesMax    = 16 << 20
@@ -44,6 +47,8 @@ type Options struct {
 type Client struct {
 	Options
 	http *http.Client
+	// hasAnswered: the service is there.
+	hasAnswered atomic.Bool
 }
 
 // NewClient checks the address, to which a credential is sent.
@@ -101,7 +106,7 @@ func joined(path string, parts []string) string {
 
 // Do sends a request until there is an answer. A refusal is a *Problem; the answer then only has Unsure.
 func (c *Client) Do(ctx context.Context, request Request) (Answer, error) {
-	end := time.Now().Add(patience)
+	begun := time.Now()
 	unsure := false
 	for attempt := 0; ; attempt++ {
 		answer, err := c.attempt(ctx, request)
@@ -118,7 +123,11 @@ func (c *Client) Do(ctx context.Context, request Request) (Answer, error) {
 			unsure = true
 		}
 		pause := pauseBefore(attempt, answer.Header)
-		if time.Now().Add(pause).After(end) {
+		limit := doubt
+		if c.hasAnswered.Load() {
+			limit = patience
+		}
+		if time.Since(begun)+pause > limit {
 			return answer, err
 		}
 		tflog.Debug(ctx, "Corral is asked again", map[string]any{"path": request.Path, "error": err.Error()})
@@ -175,6 +184,7 @@ func (c *Client) attempt(ctx context.Context, request Request) (Answer, error) {
 	defer got.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(got.Body, bytesMax))
 	answer := Answer{Status: got.StatusCode, Header: got.Header}
+	c.hasAnswered.Store(true)
 	tflog.Debug(ctx, "Corral answered", map[string]any{"method": request.Method, "path": request.Path, "status": got.StatusCode})
 	if err != nil {
 		return answer, fmt.Errorf("the answer of %s was cut off: %w", c.Endpoint, err)

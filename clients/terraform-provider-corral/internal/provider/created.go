@@ -144,7 +144,7 @@ func gone(err error) error {
 	return err
 }
 
-// ended waits for the operation of an answer. @returns an error unless it succeeded
+// ended waits for the operation of an answer, and returns an error unless it succeeded.
 func ended(ctx context.Context, client *api.Client, answer api.Answer) error {
 	id := answer.OperationID()
 	if id == "" {
