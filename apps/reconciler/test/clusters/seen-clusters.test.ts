@@ -1,5 +1,7 @@
 import { randomUUID, X509Certificate } from 'node:crypto';
+import { removeConnection } from '@corral/cluster-data';
 import type { ObservedCluster } from '@corral/contracts';
+import { readClock } from '@corral/database';
 import { GardenError } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
@@ -85,13 +87,22 @@ describe('clean-up', () => {
         const project = { name: 'tcleanup', labels: {}, annotations: {}, description: '' };
         return (await at.garden.ensureProject(project)).namespace;
       });
-      await at.garden.applyCredentials({ namespace, name: 'kgone', token: PROJECT_TOKEN, labels: {} });
-      await leave('kgone', namespace);
-      expect(heldOnGarden('kgone')).toEqual([true, true]);
+      const team = await at.addTeam();
+      const id = await at.addConnection(team);
+      await at.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, namespace]);
+      const { gardenName: name } = await at.prisma.connection.findUniqueOrThrow({ where: { id } });
+      await at.garden.applyCredentials({ namespace, name, token: PROJECT_TOKEN, labels: {} });
 
+      await at.prisma.$transaction(async (tx) =>
+        removeConnection(tx, { teamId: team.id, id, now: await readClock(tx) }),
+      );
+
+      // A pass that has lost its lease may still write them.
+      expect(await rows()).toEqual([expect.objectContaining({ name, failures: 0 })]);
+      expect((await rows())[0]?.due_in_ms).toBeGreaterThan(MINUTE_MS / 2);
+      expect(heldOnGarden(name)).toEqual([true, true]);
       await cleanUpUntilGone();
-
-      expect(heldOnGarden('kgone')).toEqual([false, false]);
+      expect(heldOnGarden(name)).toEqual([false, false]);
     });
 
     it('stay while a Shoot uses them, and are deleted afterwards', async () => {
