@@ -7,16 +7,16 @@ export interface ExportedZone {
 }
 
 /** Record sets as they are exported, sorted by name and type. */
-const sorted = (rrsets: readonly Rrset[]): Rrset[] =>
+export const sortedSets = (rrsets: readonly Rrset[]): Rrset[] =>
   rrsets.toSorted((one, other) => (`${one.name} ${one.type}` < `${other.name} ${other.type}` ? -1 : 1));
 
 export const asZoneFile = (rrsets: readonly Rrset[], { name, ttl }: ExportedZone): string =>
-  writeZoneFile(sorted(rrsets), { zoneName: name, zoneTtl: ttl });
+  writeZoneFile(sortedSets(rrsets), { zoneName: name, zoneTtl: ttl });
 
 /** Record sets in the shapes of the DNS API, with labels. */
 export const asJson = (rrsets: readonly Rrset[]): string =>
   `${JSON.stringify(
-    sorted(rrsets).map(({ name, type, ttl, labels, records }) => ({ name, type, ttl, labels, records })),
+    sortedSets(rrsets).map(({ name, type, ttl, labels, records }) => ({ name, type, ttl, labels, records })),
     null,
     2,
   )}\n`;
@@ -24,7 +24,7 @@ export const asJson = (rrsets: readonly Rrset[]): string =>
 /** Resources of the provider `hetznercloud/hcloud`. Sets that exist already have to be imported before an apply. */
 export function asTerraform(rrsets: readonly Rrset[], { name: zone }: ExportedZone): string {
   const used = new Set<string>();
-  return sorted(rrsets)
+  return sortedSets(rrsets)
     .map(({ name, type, ttl, labels, records }) => {
       const id = unusedId(`${name}_${type}`, used);
       const pairs = Object.entries(labels).map(([key, value]) => `    ${quoted(key)} = ${quoted(value)}`);

@@ -176,6 +176,12 @@ export const coverageOf = ({ ownerLabel, withinName = null, withinTypes = [] }: 
   withinTypes,
 });
 
+/** The sets that a token can write. */
+export function writableSets(actual: readonly Rrset[], context: PlanContext): Rrset[] {
+  const [coverage, { zoneName }] = [coverageOf(context), context];
+  return actual.filter(({ name, type }) => writeRefusal(coverage, { zoneName, name, type }) === null);
+}
+
 /** A rule of the API that a set would break, and where: at its name, its TTL, its records, or one of them by its place. */
 export interface SetProblem {
   readonly at: 'name' | 'ttl' | 'records' | number;

@@ -5,10 +5,9 @@ import {
   parseRrsetName,
   parseZoneFile,
   type Rrset,
-  writeRefusal,
   type ZoneFileRrset,
 } from '@corral/contracts';
-import { type ChangePlan, coverageOf, keyOf, type PlanContext, planChanges, type WantedSet } from './plan.js';
+import { type ChangePlan, keyOf, type PlanContext, planChanges, type WantedSet, writableSets } from './plan.js';
 
 export interface ReadZoneFile {
   readonly parsed: ParsedZoneFile;
@@ -87,8 +86,7 @@ export function planZoneFile(
   const { zoneName } = context;
   const written = parsed.rrsets.filter(({ type }) => isWritableType(type));
   const wanted = written.map(wantedOf);
-  const coverage = coverageOf(context);
-  const own = actual.filter(({ name, type }) => writeRefusal(coverage, { zoneName, name, type }) === null);
+  const own = writableSets(actual, context);
   const named = new Set(written.map(keyOf));
   const missing = own.filter((rrset) => !named.has(keyOf(rrset)));
   const { unreadNames } = parsed;

@@ -1,7 +1,14 @@
 import type { Cli } from '../cli.js';
 import { CliExit, usageError } from '../exit-codes.js';
 import { confirmCount, confirmName, readAllBytes } from '../output/ask.js';
-import { deletedText, deletionText, planDeletion, sendDeletion } from './deletions.js';
+import {
+  deletedText,
+  deletionText,
+  nameOfDeleted,
+  type PlannedDeletion,
+  planDeletion,
+  sendDeletion,
+} from './deletions.js';
 import { readDocuments } from './documents.js';
 import { endOperation, type LifecycleOptions } from './end-operation.js';
 import { deletionStep, report, runSteps, untouched } from './outcomes.js';
@@ -68,10 +75,10 @@ async function deleteFiles(cli: Cli, api: TeamApi, files: readonly string[], opt
   report(cli, [...outcomes, ...absent.map((name) => untouched(name, 'absent'))]);
 }
 
-function confirmDeletions({ io }: Cli, deletions: Parameters<typeof deletedText>[0]): Promise<void> {
-  const [first] = deletions;
-  const sentence = `${deletedText(deletions)} It cannot be undone.`;
-  return deletions.length === 1 && first !== undefined
-    ? confirmName(io, sentence, first.cluster.metadata.name, false)
-    : confirmCount(io, sentence, deletions.length, '--yes');
+function confirmDeletions({ io }: Cli, deletions: readonly PlannedDeletion[]): Promise<void> {
+  const names = deletions.map(nameOfDeleted);
+  const sentence = `${deletedText(names, 'cluster')} It cannot be undone.`;
+  return names.length === 1
+    ? confirmName(io, sentence, names.join(), false)
+    : confirmCount(io, sentence, names.length, '--yes');
 }

@@ -53,9 +53,10 @@ export function deletionText({ cluster, deletion }: PlannedDeletion): string {
 
 const NAMES_SHOWN = 5;
 
-/** Says how many clusters are deleted, and which. */
-export function deletedText(deletions: readonly PlannedDeletion[], which = ''): string {
-  const names = deletions.map(({ cluster }) => cluster.metadata.name);
+export const nameOfDeleted = ({ cluster }: PlannedDeletion): string => cluster.metadata.name;
+
+/** Says how many things are deleted, and which. @param noun what one of them is */
+export function deletedText(names: readonly string[], noun: string, which = ''): string {
   const more = names.length > NAMES_SHOWN ? ` and ${names.length - NAMES_SHOWN} more` : '';
-  return `This deletes ${plural(names.length, 'cluster')}${which}: ${names.slice(0, NAMES_SHOWN).join(', ')}${more}.`;
+  return `This deletes ${plural(names.length, noun)}${which}: ${names.slice(0, NAMES_SHOWN).join(', ')}${more}.`;
 }

@@ -3,7 +3,7 @@ import type { Cli } from '../cli.js';
 import { CliExit, type ExitReason, exitCodes } from '../exit-codes.js';
 import { startProgress } from '../output/progress.js';
 import { endOf } from '../output/report-error.js';
-import { renderTable } from '../output/table.js';
+import { type Columns, renderTable } from '../output/table.js';
 import { type PlannedDeletion, sendDeletion } from './deletions.js';
 import { type Effect, shortEffect } from './effect-text.js';
 import { AT_ONCE, commonReason } from './plan-documents.js';
@@ -108,13 +108,15 @@ export async function runSteps(
   return outcomes;
 }
 
-/** Prints how it ended for each cluster. @throws CliExit if something failed */
-export function report(cli: Cli, outcomes: readonly Outcome[]): void {
+const clusterColumn: Columns<Outcome> = { CLUSTER: ({ name }) => name };
+
+/** Prints how it ended for each. @param columns that say what it is @throws CliExit if something failed */
+export function report<T extends Outcome>(cli: Cli, outcomes: readonly T[], columns: Columns<T> = clusterColumn): void {
   cli.result(
     outcomes.map(({ end, ...outcome }) => ({ ...outcome, exitCode: exitCodes[end].code })),
     () =>
       renderTable(outcomes, {
-        CLUSTER: ({ name }) => name,
+        ...columns,
         RESULT: ({ result }) => result,
         OPERATION: ({ operation }) => operation?.id,
         STATE: ({ operation }) => operation?.state,

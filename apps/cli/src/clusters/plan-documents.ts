@@ -1,12 +1,13 @@
 import pLimit from 'p-limit';
 import type { Cli } from '../cli.js';
+import type { BadDocument } from '../documents/documents.js';
 import type { ExitReason } from '../exit-codes.js';
 import { type End, endOf } from '../output/report-error.js';
 import { deletionText, type PlannedDeletion, planDeletion } from './deletions.js';
-import type { BadDocument, ClusterDocument } from './documents.js';
+import type { ClusterDocument } from './documents.js';
 import { clusterPlanBody, clusterPlanText } from './plan-text.js';
 import { type PlannedChange, placed, planCluster } from './planned-change.js';
-import type { Cluster, TeamApi } from './team-api.js';
+import { type Cluster, listClustersOf, type TeamApi } from './team-api.js';
 
 /** What has no plan, and why. */
 export interface Unplanned {
@@ -41,7 +42,23 @@ export function planEach<T>(
   return Promise.all(items.map((item) => limit(attempt, item)));
 }
 
-export const planDocuments = (
+/** Plans what is declared, and with `isPruning` the deletion of the clusters of the team that no document names. */
+export async function planAll(
+  cli: Cli,
+  api: TeamApi,
+  documents: readonly (ClusterDocument | BadDocument)[],
+  isPruning: boolean,
+): Promise<Attempt[]> {
+  const attempts = await planDocuments(cli, api, documents);
+  if (!isPruning) return attempts;
+  const named = new Set(documents.map((each) => ('problem' in each ? null : each.name)));
+  const others = (await listClustersOf(api)).filter(
+    ({ metadata, status }) => !named.has(metadata.name) && status.phase !== 'Deleting',
+  );
+  return [...attempts, ...(await planDeletions(cli, api, others))];
+}
+
+const planDocuments = (
   cli: Cli,
   api: TeamApi,
   documents: readonly (ClusterDocument | BadDocument)[],
@@ -53,7 +70,7 @@ export const planDocuments = (
     });
   });
 
-export const planDeletions = (cli: Cli, api: TeamApi, clusters: readonly Cluster[]): Promise<Attempt[]> =>
+const planDeletions = (cli: Cli, api: TeamApi, clusters: readonly Cluster[]): Promise<Attempt[]> =>
   planEach(
     cli,
     clusters,
@@ -85,7 +102,7 @@ export const plansText = ({ style }: Cli, attempts: readonly Attempt[]): string 
     })
     .join('');
 
-function attemptBody(attempt: Attempt): object {
+export function attemptBody(attempt: Attempt): object {
   if (isChange(attempt)) return { ...clusterPlanBody(attempt), error: null };
   if (isDeletion(attempt)) {
     const { effects, costDifference } = attempt.deletion;

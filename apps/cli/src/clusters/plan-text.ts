@@ -54,7 +54,9 @@ function detailText(effect: Effect): string {
 export const rangeText = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }): string =>
   minimum === maximum ? String(minimum) : `${minimum}–${maximum}`;
 
-const signed = (amount: string): string => (amount.startsWith('-') || Number(amount) === 0 ? amount : `+${amount}`);
+/** An amount with its sign. */
+export const signed = (amount: string): string =>
+  amount.startsWith('-') || Number(amount) === 0 ? amount : `+${amount}`;
 
 /** The plan as data. */
 export const clusterPlanBody = ({ document, current, plan }: PlannedChange) => ({

@@ -118,7 +118,7 @@ export function removalsIn({ current, plan }: Pick<PlannedChange, 'current' | 'p
 }
 
 /** A refusal with the place of the document that it is about. A rejected token or too many requests are about none. */
-export const placed = ({ source }: ClusterDocument, error: unknown): unknown =>
+export const placed = ({ source }: Pick<ClusterDocument, 'source'>, error: unknown): unknown =>
   isCorralError(error) && error.status >= 400 && error.status < 500 && error.status !== 401 && error.status !== 429
     ? new CorralError({ ...error, detail: `${source}: ${error.detail}` })
     : error;

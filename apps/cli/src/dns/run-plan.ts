@@ -17,10 +17,32 @@ import type { DnsZone } from './dns-zone.js';
  *
  * @throws CliExit unless every change is done
  */
-export async function runPlan(cli: Cli, zone: DnsZone, { waves }: ChangePlan): Promise<void> {
-  const { io } = cli;
+export async function runPlan(cli: Cli, zone: DnsZone, plan: ChangePlan): Promise<void> {
+  const { reason, stopped, failures } = await writeSets(cli, zone, plan);
+  for (const [key, failure] of failures) cli.note(printable(`${key}: ${failure}`));
+  if (stopped !== null) cli.note(stopped);
+  if (reason === 'ok') return;
+  cli.note(
+    reason === 'refused'
+      ? 'Correct what is refused, then run the command again for what is left.'
+      : 'Run the same command again for what is left.',
+  );
+  throw new CliExit(reason);
+}
+
+/** How a plan was carried out. */
+export interface Written {
+  readonly reason: ExitReason;
+  /** Why the run ended early. */
+  readonly stopped: string | null;
+  /** Why changes are not done, by their key. */
+  readonly failures: ReadonlyMap<string, string>;
+}
+
+/** Carries out a plan and shows how it goes. */
+export async function writeSets({ io }: Cli, zone: DnsZone, { waves }: ChangePlan): Promise<Written> {
   const changes = waves.flat();
-  if (changes.length === 0) return;
+  if (changes.length === 0) return { reason: 'ok', stopped: null, failures: new Map() };
   const progress = startProgress(io, ['record sets']);
   const outcomes: Record<string, SetOutcome> = {};
   const stopped = await applyChanges({
@@ -44,24 +66,12 @@ export async function runPlan(cli: Cli, zone: DnsZone, { waves }: ChangePlan): P
     sleep: io.sleep,
   });
   progress.end();
-  for (const { key } of changes) {
+  const failures = changes.flatMap(({ key }): [string, string][] => {
     const { state, detail } = outcomes[key] ?? { state: 'waiting' as const, detail: undefined };
-    if (state !== 'done')
-      cli.note(printable(`${key}: ${stateTexts[state]}${detail === undefined ? '' : `: ${detail}`}`));
-  }
-  if (stopped !== null) cli.note(stopped);
-  const reason = reasonOf(
-    changes.map(({ key }) => outcomes[key]?.state ?? 'waiting'),
-    stopped,
-    io.signal.aborted,
-  );
-  if (reason === 'ok') return;
-  cli.note(
-    reason === 'refused'
-      ? 'Correct what is refused, then run the command again for what is left.'
-      : 'Run the same command again for what is left.',
-  );
-  throw new CliExit(reason);
+    return state === 'done' ? [] : [[key, `${stateTexts[state]}${detail === undefined ? '' : `: ${detail}`}`]];
+  });
+  const states = changes.map(({ key }) => outcomes[key]?.state ?? 'waiting');
+  return { reason: reasonOf(states, stopped, io.signal.aborted), stopped, failures: new Map(failures) };
 }
 
 const tenth = (many: number): number => Math.max(1, Math.floor(many / 10));

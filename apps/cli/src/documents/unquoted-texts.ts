@@ -1,4 +1,4 @@
-import { clusterSpecSchema, placeOf } from '@corral/contracts';
+import { placeOf } from '@corral/contracts';
 import { type Document, isScalar, type LineCounter } from 'yaml';
 
 /** A number or a boolean where a text belongs, such as `1.30`, which YAML reads as 1.3. */
@@ -10,32 +10,27 @@ export interface UnquotedText {
   readonly line: number | null;
 }
 
-interface Schema {
+/** The parts of a schema that say where texts are. */
+export interface TextSchema {
   readonly enum?: readonly unknown[];
   readonly type?: string | readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly additionalProperties?: boolean | Schema;
-  readonly items?: Schema;
+  readonly properties?: Readonly<Record<string, TextSchema>>;
+  readonly additionalProperties?: boolean | TextSchema;
+  readonly items?: TextSchema;
 }
 
-const text: Schema = { type: 'string' };
-const schema: Schema = {
-  properties: {
-    metadata: { properties: { name: text, team: text } },
-    spec: { ...clusterSpecSchema, properties: { ...clusterSpecSchema.properties, minKubernetesVersion: text } },
-  },
-};
+export const textSchema: TextSchema = { type: 'string' };
 
 interface Place {
   readonly document: Document;
   readonly lines: LineCounter;
-  /** Path of the cluster in the document. */
+  /** Path of the body in the document. */
   readonly path: readonly (string | number)[];
 }
 
-/** Finds what YAML did not read as the text that it should be, by the schema of the API. */
-export function unquotedTexts(cluster: unknown, { document, lines, path }: Place): UnquotedText[] {
-  return notTexts(cluster, schema, []).flatMap(({ place, value, mayBe }): UnquotedText[] => {
+/** Finds what YAML did not read as the text that it should be, by the schema. */
+export function unquotedTexts(body: unknown, schema: TextSchema, { document, lines, path }: Place): UnquotedText[] {
+  return notTexts(body, schema, []).flatMap(({ place, value, mayBe }): UnquotedText[] => {
     const node = document.getIn([...path, ...place], true);
     const { source = null, range = null } = isScalar(node) ? node : {};
     // An option of an image can be a number, if it is the one that was written.
@@ -52,7 +47,7 @@ interface NotText {
   readonly mayBe: boolean;
 }
 
-function notTexts(value: unknown, of: Schema | undefined, place: readonly (string | number)[]): NotText[] {
+function notTexts(value: unknown, of: TextSchema | undefined, place: readonly (string | number)[]): NotText[] {
   if (of === undefined || value === null) return [];
   if (typeof value === 'number' || typeof value === 'boolean') {
     const types = [of.type ?? []].flat();
