@@ -69,6 +69,9 @@ export const clusterCommands = {
   listSessions: 'sessions list',
   revokeSession: 'sessions end',
   exchangeToken: 'login',
+  startDeviceSignIn: 'login',
+  getDeviceSignIn: null,
+  decideDeviceSignIn: null,
   signOut: 'logout',
   signOutEverywhere: 'sessions end-all',
 } as const satisfies Record<OperationId, string | null>;

@@ -47,11 +47,25 @@ export const eventDefaults: EventConfig = {
   },
 };
 
+/** Per minute. They are fixed; tests set others. */
+export interface DeviceLimits {
+  readonly signInsPerAddress: number;
+  readonly wrongCodesPerAddress: number;
+  readonly wrongCodesPerPerson: number;
+}
+
+export const deviceLimits: DeviceLimits = {
+  signInsPerAddress: clusterLimits.deviceSignInsPerAddressPerMinute,
+  wrongCodesPerAddress: clusterLimits.userCodesPerAddressPerMinute,
+  wrongCodesPerPerson: clusterLimits.userCodesPerPersonPerMinute,
+};
+
 /** Requests per minute. */
 export interface RateLimits {
   readonly perAddressPerMinute: number;
   readonly perPersonPerMinute: number;
   readonly signInRequestsPerAddressPerMinute: number;
+  readonly devices: DeviceLimits;
 }
 
 export interface ClusterQuotas {

@@ -27,6 +27,7 @@ import { connectionRoutes } from './connections/routes.js';
 import { consoleRouter } from './console/routes.js';
 import { dnsRoutes } from './dns/routes.js';
 import { eventRoutes } from './events/routes.js';
+import { authorizationServer } from './http/authorization-server.js';
 import {
   admit,
   callerLoader,
@@ -74,11 +75,14 @@ export function buildApp(deps: AppDeps): Express {
   app.use(limits.perAddress);
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));
   app.use(problemPages());
+  app.use(authorizationServer({ publicUrl: config.publicUrl, hasDevicePage: () => config.consoleUrl() !== null }));
   app.use('/auth/token', limits.tokensPerAddress);
+  app.use('/auth/device', limits.devicesPerAddress);
   app.use(callerLoader(services));
   app.use(admission.countAs(requestOwnerOf));
   app.use(limits.settleAddress);
   app.use(['/auth/login', '/auth/callback', '/auth/authorize'], limits.signInPerAddress);
+  app.use('/auth/device-sign-ins', limits.userCodes);
   app.use(refuseCrossSite(config.publicUrl));
   app.use(limits.perPerson);
   const routes = (clusterRoutes as readonly ClusterRoute[]).filter(
@@ -93,7 +97,7 @@ export function buildApp(deps: AppDeps): Express {
     }),
   );
   app.use(unknownPath);
-  app.use('/auth/token', oauthErrors(errors));
+  app.use(['/auth/token', '/auth/device'], oauthErrors(errors));
   app.use(errorHandler(errors, log));
   return app;
 }

@@ -21,7 +21,7 @@ import {
   url,
   variable,
 } from '@corral/service';
-import { type AppConfig, changeDefaults, eventDefaults, operationWaitLimits } from './app-config.js';
+import { type AppConfig, changeDefaults, deviceLimits, eventDefaults, operationWaitLimits } from './app-config.js';
 import { isLoopbackUrl, loopbackHosts, oidcVariables, problemsOfOidc } from './people/oidc-config.js';
 
 const SECRET_CHARACTERS_MIN = 16;
@@ -260,6 +260,7 @@ export function appConfigOf(
       perAddressPerMinute: config.LIMIT_PER_ADDRESS,
       perPersonPerMinute: config.LIMIT_PER_PERSON,
       signInRequestsPerAddressPerMinute: config.LIMIT_SIGN_IN,
+      devices: deviceLimits,
     },
     requestsInFlightMax: config.REQUESTS_IN_FLIGHT_MAX,
     readConnections,

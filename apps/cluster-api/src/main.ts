@@ -2,6 +2,7 @@ import { connectBudgetStore, systemClock } from '@corral/admission';
 import {
   accountTokenUseRecorder,
   accountVerifier,
+  deviceSignInStore,
   sessionStore,
   sessionUseRecorder,
   signInCodeStore,
@@ -90,6 +91,7 @@ await startService(
           sessions: sessionStore(pool, prisma, times),
           sessionUse,
           codes: signInCodeStore(prisma, times),
+          devices: deviceSignInStore(prisma, times),
           accounts: accountVerifier(pool),
           accountUse,
           oidc: oidc === null ? null : oidcClient(oidc),

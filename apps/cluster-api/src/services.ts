@@ -1,5 +1,5 @@
 import type { Buckets, BudgetStore } from '@corral/admission';
-import type { SignInCodeStore } from '@corral/auth';
+import type { DeviceSignInStore, SignInCodeStore } from '@corral/auth';
 import type { ClusterId, ServerId, TokenVerdict } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import type { GardenClient } from '@corral/garden';
@@ -40,6 +40,7 @@ export interface AppDeps extends Credentials {
   readonly secrets: KeyRing;
 
   readonly codes: SignInCodeStore;
+  readonly devices: DeviceSignInStore;
   /** Null when no OpenID Connect provider is configured. */
   readonly oidc: OidcClient | null;
   readonly issuerCalls: IssuerCalls;

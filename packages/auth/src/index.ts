@@ -67,7 +67,19 @@ export {
   type UserStore,
   userStore,
 } from './people/user-store.js';
-export { type SignInCodeStore, signInCodeStore } from './sessions/sign-in-codes.js';
+export {
+  type AskingDevice,
+  type DeviceSignInRecord,
+  type DeviceSignInStore,
+  deviceSignInStore,
+} from './sessions/device-sign-ins.js';
+export type { PollRefusal } from './sessions/poll-rule.js';
+export {
+  type RedeemedCode,
+  type SignInCodeStore,
+  type SignInRequest,
+  signInCodeStore,
+} from './sessions/sign-in-codes.js';
 export {
   hashSessionSecret,
   type Membership,

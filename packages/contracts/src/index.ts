@@ -17,6 +17,8 @@ export { clusterRequestExamples } from './cluster/examples.js';
 export * from './cluster/limits.js';
 export * from './cluster/openapi.js';
 export * from './cluster/people/authorization.js';
+export * from './cluster/people/command-line.js';
+export * from './cluster/people/device-sign-in.js';
 export * from './cluster/people/sign-in.js';
 export * from './cluster/people/subscription.js';
 export * from './cluster/people/team.js';

@@ -17,6 +17,8 @@ export const retentionLimits = {
   sessionDays: 30,
   /** Days after the deletion of a team in which no other team gets its slug. */
   teamSlugDays: 30,
+  /** Days after the end of the codes of a sign-in without a browser. */
+  deviceSignInDays: 1,
   /** Days after acceptance, revocation or expiry. */
   invitationDays: 30,
   /** Days after the end of an operation, or of the last one of a deleted cluster, server or connection. */

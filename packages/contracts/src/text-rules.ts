@@ -36,6 +36,11 @@ export const textRules = {
     pattern: `^[${blank}]*(?:[^${blank}${hidden}]|${joined})(?:[^${hidden}]|${joined})*$`,
     must: 'must have a visible character, and no line breaks, control characters, invisible characters or marks of text direction',
   },
+  /** The name of a machine, which is shown to a person and is not proven. */
+  device: {
+    pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
+    must: `must be a host name of at most ${clusterLimits.deviceCharacters} characters`,
+  },
   kubernetesVersion: {
     pattern: '^[0-9]+\\.[0-9]+(\\.[0-9]+)?$',
     must: 'must be a version such as 1.34 or 1.34.3',

@@ -237,6 +237,8 @@ function limitsPage(): string {
     ['open invitations of a team', amount(clusters.invitationsPerTeam)],
     ['validity of an invitation', amount(clusters.invitationDays, 'days')],
     ['sessions of a person', amount(clusters.sessionsPerPerson)],
+    ['life of a code for a machine without a browser', amount(clusters.deviceCodeSeconds / 60, 'minutes')],
+    ['wrong codes of that kind per minute, of a person', amount(clusters.userCodesPerPersonPerMinute)],
     ['changes of a team that wait for an earlier one', amount(clusters.changesWaitingPerTeam)],
     ['longest wait for the end of an operation in one request', amount(clusters.operationWaitSecondsMax, 's')],
     ['open streams of live changes, of a team and replica', amount(clusters.eventStreamsPerTeam)],

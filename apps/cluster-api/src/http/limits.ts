@@ -8,11 +8,13 @@ import {
   requestLimiter,
 } from '@corral/admission';
 import type { TeamId } from '@corral/contracts';
-import type { Request, Response } from 'express';
+import type { Request, RequestHandler, Response } from 'express';
 import type { OperationWaitLimits, RateLimits } from '../app-config.js';
 import type { Caller } from '../changes/caller.js';
 import { Problem } from '../problem.js';
 import { accountOf, credentialHashOf, sessionOf } from './caller.js';
+
+type KeyOf = (req: Request, res: Response) => string;
 
 /** The request limits, in the order in which they apply. */
 export function requestLimits(buckets: Buckets, limits: RateLimits) {
@@ -32,13 +34,30 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
       refuse: refusal('Too many requests of this person or service account. Try again after the time in Retry-After.'),
     },
   ]);
-  const ofSignIns = (name: string, what: string, keyOf: (req: Request, res: Response) => string) =>
+  const ofSignIns = (name: string, what: string, keyOf: KeyOf) =>
     requestLimiter(buckets, {
       name: `cluster-api/${name}`,
       perMinute: limits.signInRequestsPerAddressPerMinute,
       keyOf,
       refuse: refusal(`Too many ${what} from this address. Try again after the time in Retry-After.`),
     });
+  const ofDevices = (name: string, perMinute: number, what: string, keyOf: KeyOf = addressOf) =>
+    requestLimiter(buckets, {
+      name: `cluster-api/${name}`,
+      perMinute,
+      keyOf,
+      refuse: refusal(`Too many ${what}. Try again after the time in Retry-After.`),
+    });
+  const { devices } = limits;
+  const userCodes = [
+    ofDevices('user-code-address', devices.wrongCodesPerAddress, 'wrong codes from this address'),
+    ofDevices(
+      'user-code-person',
+      devices.wrongCodesPerPerson,
+      'wrong codes of this person',
+      (_req, res) => sessionOf(res)?.userId ?? '',
+    ),
+  ];
   const tokens = ofSignIns('token', 'token requests', addressOf);
   return {
     /** Runs before the session or token is looked up. See `AddressLimiter.beforeCheck`. */
@@ -50,6 +69,17 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     signInPerAddress: ofSignIns('sign-in', 'sign-ins', (req, res) => callerIdOf(res) ?? addressOf(req)).check,
     /** Counted apart, so that a pipeline does not keep the people of its network from signing in. */
     tokensPerAddress: tokens.check,
+    devicesPerAddress: ofDevices('device', devices.signInsPerAddress, 'sign-ins without a browser from this address')
+      .check,
+    /** So that codes, which are short, cannot be guessed. Without a session nobody can try one. */
+    userCodes: userCodes.map(
+      ({ check }): RequestHandler =>
+        (req, res, next) =>
+          sessionOf(res) === null ? next() : check(req, res, next),
+    ),
+    forgiveUserCode(res: Response): void {
+      for (const limit of userCodes) limit.giveBack(res);
+    },
     /** A token request that succeeded counts against what it got a token of. */
     forgiveTokenRequest(res: Response): void {
       perAddress.giveBack(res);

@@ -35,23 +35,23 @@ export interface IssuesOf {
 
 export type IssueOutcome = { readonly issued: true; readonly expiresAt: Date } | { readonly issued: false };
 
-/** When credentials were issued to the caller or may have been issued, newest first. */
+/**
+ * When credentials were issued to the caller or may have been issued, newest first. In SQL, because refused requests do not count, and there
+ * can be any number of them.
+ */
 export async function issuedSince(
   tx: Transaction,
   { team, userId, account }: Caller,
   { action, scope, targetId, since, limit }: IssuesOf,
 ): Promise<Date[]> {
-  const entries = await tx.auditEntry.findMany({
-    where: { teamId: team.id, targetId, action, userId, createdAt: { gt: since } },
-    orderBy: { createdAt: 'desc' },
-    select: { createdAt: true, detail: true, account: true },
-  });
-  const issued = entries.filter((entry) => {
-    const detail = entry.detail as Partial<IssueDetail>;
-    const isCallers = (entry.account as { readonly id: string } | null)?.id === account?.id;
-    return isCallers && detail.issued !== false && (scope === undefined || (detail.scope ?? 'admin') === scope);
-  });
-  return issued.slice(0, limit).map(({ createdAt }) => createdAt);
+  const issued = await tx.$queryRaw<{ createdAt: Date }[]>`
+    SELECT created_at AS "createdAt" FROM audit_entry
+    WHERE team_id = ${team.id}::uuid AND target_id = ${targetId}::uuid AND action = ${action}
+      AND user_id IS NOT DISTINCT FROM ${userId}::uuid AND account->>'id' IS NOT DISTINCT FROM ${account?.id ?? null}
+      AND created_at > ${since} AND detail->'issued' IS DISTINCT FROM 'false'::jsonb
+      AND (${scope ?? null}::text IS NULL OR coalesce(detail->>'scope', 'admin') = ${scope ?? null}::text)
+    ORDER BY created_at DESC LIMIT ${limit}`;
+  return issued.map(({ createdAt }) => createdAt);
 }
 
 /** Adds the outcome of an issue to its audit entry. */

@@ -2,9 +2,9 @@ import {
   clusterLimits,
   codeChallengePattern,
   commandLineClient,
-  devicePattern,
   redirectUriPattern,
   statePattern,
+  textRules,
 } from '@corral/contracts';
 import { invalidField } from '../problem.js';
 import { authorizationPath } from './return-path.js';
@@ -44,9 +44,9 @@ const rules = {
     must: `must be ${clusterLimits.stateCharactersMin} to ${clusterLimits.stateCharacters} of A-Z a-z 0-9 . _ ~ -`,
   },
   device: {
-    pattern: new RegExp(devicePattern),
+    pattern: new RegExp(textRules.device.pattern),
     max: clusterLimits.deviceCharacters,
-    must: 'must be a host name of at most 64 characters',
+    must: textRules.device.must,
   },
 } as const satisfies Record<string, TextRule>;
 
@@ -90,7 +90,7 @@ export function pathOfAuthorization({ redirectUri, codeChallenge, state, device 
 }
 
 /** How the page and the list of sessions name the program. */
-export const nameOfProgram = ({ device }: AuthorizationRequest): string =>
+export const nameOfProgram = ({ device }: Pick<AuthorizationRequest, 'device'>): string =>
   device === null ? 'Corral CLI' : `Corral CLI on ${device}`;
 
 export interface ConfirmationPage {

@@ -11,6 +11,7 @@ import { notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { authorizationRoutes, DEV_PEOPLE_MAX } from './authorization-routes.js';
 import { sessionCookies } from './cookies.js';
+import { deviceRoutes } from './device-routes.js';
 import { defaultReturnPath, parseReturnPath } from './return-path.js';
 import { signInRoutes } from './sign-in-routes.js';
 
@@ -18,6 +19,7 @@ import { signInRoutes } from './sign-in-routes.js';
 export const peopleRoutes = (services: Services) => ({
   ...signInRoutes(services),
   ...authorizationRoutes(services),
+  ...deviceRoutes(services, services.limits.forgiveUserCode),
   ...devSignInRoutes(services),
   ...sessionRoutes(services),
 });

@@ -1,12 +1,15 @@
 import { hash } from 'node:crypto';
 import { outside, perMinute, secondsOf, type Taken } from '@corral/admission';
+import type { PollRefusal, RedeemedCode } from '@corral/auth';
 import {
   accessTokenType,
   type ClusterOperationId,
   clusterLimits,
   commandLineClient,
+  deviceCodeGrant,
   InvalidBody,
   type IssuedTokenBody,
+  type ProblemCode,
   parseTokenPost,
   subjectTokenTypes,
   type TokenError,
@@ -33,7 +36,7 @@ const exchangeRule = perMinute(clusterLimits.exchangesPerAccountPerMinute);
  * @param forgiveSender gives back what the request was charged to its address
  */
 export function tokenRoutes(services: Services, forgiveSender: (res: Response) => void) {
-  const { codes, prisma, changeTeam, issuerKeys, buckets, refusals, metrics, now } = services;
+  const { codes, devices, prisma, changeTeam, issuerKeys, buckets, refusals, metrics, now } = services;
   const exchanges = metrics.counter({
     name: 'corral_token_exchanges_total',
     help: 'Exchanges of tokens of trusted issuers: issued, or why they were refused',
@@ -64,7 +67,18 @@ export function tokenRoutes(services: Services, forgiveSender: (res: Response) =
         const detail = 'The code is wrong, was used before, has expired, or belongs to another request. Sign in again.';
         throw new Problem('invalid_grant', detail);
       }
-      return { access_token: session.secret, token_type: 'Cookie', expires_in: session.expiresInSeconds };
+      return sessionToken(session);
+    },
+
+    async [deviceCodeGrant](form, req, res) {
+      const { client_id: client, device_code: deviceCode } = form;
+      if (client !== commandLineClient) throw invalidRequest(`client_id must be ${commandLineClient}.`);
+      if (deviceCode === undefined) throw invalidRequest('device_code is required.');
+      const polled = await devices.poll(deviceCode, req.headers['user-agent'] ?? '');
+      if (typeof polled === 'object') return sessionToken(polled);
+      // Whoever waits as told does not keep others of the address from signing in.
+      if (polled === 'authorization_pending') forgiveSender(res);
+      throw pollRefusals[polled]();
     },
 
     async [tokenExchangeGrant](form, _req, res) {
@@ -97,6 +111,36 @@ export function tokenRoutes(services: Services, forgiveSender: (res: Response) =
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
+
+const sessionToken = ({ secret, expiresInSeconds }: RedeemedCode): IssuedTokenBody => ({
+  access_token: secret,
+  token_type: 'Cookie',
+  expires_in: expiresInSeconds,
+});
+
+const pollRefusal = (code: ProblemCode, detail: string, tokenError: PollRefusal) => () =>
+  new Problem(code, detail, { tokenError });
+const { devicePollSeconds } = clusterLimits;
+
+const pollRefusals: Readonly<Record<PollRefusal, () => Problem>> = {
+  authorization_pending: pollRefusal(
+    'authorization_pending',
+    'Nobody has decided yet. Ask again after the interval.',
+    'authorization_pending',
+  ),
+  slow_down: pollRefusal(
+    'authorization_pending',
+    `Nobody has decided yet, and this was too early. Wait ${devicePollSeconds} s longer between requests.`,
+    'slow_down',
+  ),
+  access_denied: pollRefusal('invalid_grant', 'The person did not allow the sign-in.', 'access_denied'),
+  expired_token: pollRefusal(
+    'invalid_grant',
+    'The code has expired, or the session that allowed it has ended. Sign in again.',
+    'expired_token',
+  ),
+  invalid_grant: pollRefusal('invalid_grant', 'The code is wrong, or was used before. Sign in again.', 'invalid_grant'),
+};
 
 /** OAuth clients expect 400 for a wrong parameter, too. */
 function parsedForm(req: Request): TokenPost {

@@ -5,6 +5,7 @@ import { createMetrics } from '@corral/service';
 import { type DatabaseDoor, databaseDoor, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Response as Answer } from 'supertest';
+import { deviceLimits } from '../../src/app-config.js';
 import { buildApp } from '../../src/build-app.js';
 import { isRefusedWhileHeld } from '../../src/http/caller.js';
 import { aClusterSpec } from '../support/a-cluster.js';
@@ -19,6 +20,7 @@ describe('request limits', () => {
     perAddressPerMinute: 100_000,
     perPersonPerMinute: 100_000,
     signInRequestsPerAddressPerMinute: 100_000,
+    devices: deviceLimits,
   };
 
   let test: TestClusterApi;
@@ -286,10 +288,12 @@ describe('during a hold', () => {
     const served = clusterRoutes.filter((route) => route.method !== 'get' && !isRefusedWhileHeld(route));
     expect(served.map(({ operationId }) => operationId).sort()).toEqual([
       'authorize',
+      'decideDeviceSignIn',
       'devSignIn',
       'exchangeToken',
       'signOut',
       'signOutEverywhere',
+      'startDeviceSignIn',
       'startDnsSession',
     ]);
   });

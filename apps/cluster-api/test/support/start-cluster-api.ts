@@ -3,6 +3,7 @@ import { type BudgetStore, memoryBuckets, systemClock } from '@corral/admission'
 import {
   accountTokenUseRecorder,
   accountVerifier,
+  deviceSignInStore,
   sessionStore,
   sessionUseRecorder,
   signInCodeStore,
@@ -140,6 +141,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
         perAddressPerMinute: 100_000,
         perPersonPerMinute: 100_000,
         signInRequestsPerAddressPerMinute: 100_000,
+        devices: { signInsPerAddress: 100_000, wrongCodesPerAddress: 100_000, wrongCodesPerPerson: 100_000 },
       },
       ...options.config,
     },
@@ -148,6 +150,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     changes,
     sessions,
     codes: signInCodeStore(db, times),
+    devices: deviceSignInStore(db, times),
     sessionUse,
     accounts: accountVerifier(pool),
     accountUse,

@@ -67,6 +67,8 @@ const done: Readonly<Record<string, string>> = {
   'invitation.revoke': 'revoked the invitation of',
   'invitation.accept': 'accepted the invitation of',
   'subscription.state': 'stated the subscription of',
+  'session.allow_device': 'allowed the sign-in of',
+  'session.refuse_device': 'refused the sign-in of',
   'service_account.create': 'created service account',
   'service_account.change': 'changed service account',
   'service_account.delete': 'deleted service account',

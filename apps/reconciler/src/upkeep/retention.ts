@@ -54,6 +54,7 @@ export const ownTables = [
   'connection',
   'course_code',
   'demo',
+  'device_sign_in',
   'dns_action',
   'dns_action_poll',
   'dns_audit_entry',

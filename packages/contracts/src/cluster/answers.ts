@@ -18,6 +18,7 @@ import { auditEntrySchema } from './dns/audit-entry.js';
 import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns/dns-token.js';
 import { dnsUsageSchema } from './dns/dns-usage.js';
 import { clusterLimits } from './limits.js';
+import { deviceAuthorizationSchema, deviceSignInSchema } from './people/device-sign-in.js';
 import { sessionSchema } from './people/sign-in.js';
 import { billingOutcomeSchema } from './people/subscription.js';
 import {
@@ -371,6 +372,8 @@ export const clusterAnswerSchemas = {
   billingOutcome: billingOutcomeSchema,
   sessionList: list(sessionSchema),
   issuedToken: issuedTokenSchema,
+  deviceAuthorization: deviceAuthorizationSchema,
+  deviceSignIn: deviceSignInSchema,
   devPeople: exactly({
     items: {
       type: 'array',
@@ -414,7 +417,8 @@ export const problemSchema = closed(['type', 'title', 'status', 'detail', 'code'
   },
   error: {
     enum: tokenErrors,
-    description: 'Only in answers of `/auth/token/`: the code for OAuth clients (RFC 6749 section 5.2, RFC 8693).',
+    description:
+      'Only in answers of `/auth/token/` and `/auth/device/`: the code for OAuth clients (RFC 6749 section 5.2, RFC 8693, RFC 8628).',
   },
   error_description: { ...filled, description: 'Only with `error`: `detail` in the characters of RFC 6749.' },
 });

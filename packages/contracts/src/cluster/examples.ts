@@ -436,5 +436,7 @@ export const clusterRequestExamples: Readonly<Record<string, object>> = {
     subject_token: 'eyJhbGciOiJSUzI1NiJ9.e30.c2lnbmF0dXJl',
     subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
   },
+  startDeviceSignIn: { client_id: 'corral-cli', device: 'build-server' },
+  decideDeviceSignIn: { decision: 'allow' },
   devSignIn: { email: 'admin@acme.test' },
 };

@@ -98,6 +98,16 @@ export const clusterLimits = {
   stateCharactersMin: 8,
   stateCharacters: 128,
   deviceCharacters: 64,
+  /** Validity of the codes with which a machine without a browser signs in. */
+  deviceCodeSeconds: 600,
+  /** Pause between the polls of such a machine, and what is added to it by each poll that comes too early. */
+  devicePollSeconds: 5,
+  /** Sign-ins without a browser that begin. */
+  deviceSignInsPerAddressPerMinute: 10,
+  /** Wrong ones. */
+  userCodesPerAddressPerMinute: 10,
+  /** Wrong ones. */
+  userCodesPerPersonPerMinute: 5,
   /** Length of the form in which a person confirms a request of the command line. */
   sealedRequestCharacters: 2_000,
   /** Parameters of a form. */

@@ -30,6 +30,11 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
     schema: { ...uuid, pattern: uuid.pattern.replaceAll('a-f', 'A-Fa-f') },
     example: '0197b2f0-3c5e-7d2a-9b41-6f0e8a1c2d34',
   },
+  user_code: {
+    description: 'The code that the machine shows, in capitals or small letters, with or without a hyphen.',
+    schema: { type: 'string', minLength: 1, maxLength: 64 },
+    example: 'BCDF-GHJK',
+  },
   server_id: {
     description: 'The provider’s number of a server.',
     schema: { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER },

@@ -81,8 +81,15 @@ export const problemCodes = {
     status: 400,
     title: 'The grant is not accepted',
     meaning:
-      'A code is wrong, used or expired, or belongs to another request: sign in again. Or the token of an issuer is not valid, or no ' +
+      'A code is wrong, used, expired or refused, or belongs to another request: sign in again. Or the token of an issuer is not valid, or no ' +
       'trusted issuer of the team fits it: the audit log of the team has the reason.',
+  },
+  authorization_pending: {
+    status: 400,
+    title: 'Nobody has decided yet',
+    meaning:
+      'The person has not yet allowed the sign-in of a machine without a browser. Poll again after the interval; with the `error` ' +
+      '`slow_down`, after 5 s more.',
   },
   email_not_verified: {
     status: 403,

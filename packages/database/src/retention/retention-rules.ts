@@ -87,6 +87,14 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     limit: 1_000,
   },
   {
+    name: 'device_sign_ins',
+    table: 'device_sign_in',
+    key: ['id'],
+    since: 'expires_at',
+    days: retentionLimits.deviceSignInDays,
+    limit: 1_000,
+  },
+  {
     name: 'invitations',
     table: 'invitation',
     key: ['id'],

@@ -15,6 +15,7 @@ export const absentNames: Readonly<Record<string, string>> = {
   issuer: 'none',
   id: '00000000-0000-4000-8000-000000000000',
   server_id: '4000000000',
+  user_code: 'BBBB-BBBB',
 };
 /** A team that does not exist. */
 export const ABSENT_TEAM = { slug: 'no-such-team', number: '2000000000' } as const;

@@ -2,19 +2,15 @@ import { strictParserFor } from '../../parser-for.js';
 import { closed } from '../../schema-objects.js';
 import { clusterLimits } from '../limits.js';
 import type { ClusterQueryParameter } from '../route.js';
+import { commandLineClient } from './command-line.js';
 
 /* Sign-in of the command line: OAuth 2.0 for native apps (RFC 8252) with PKCE (RFC 7636). */
-
-/** The only client. It is public: everybody can run it. */
-export const commandLineClient = 'corral-cli';
 
 /** A base64url text of 256 bits, such as an S256 challenge (RFC 7636 section 4.2). */
 export const codeChallengePattern = '^[A-Za-z0-9_-]{43}$';
 /** A port of the machine on which the browser runs, by address: a name could resolve to another machine. */
 export const redirectUriPattern = '^http://(127\\.0\\.0\\.1|\\[::1\\]):[1-9][0-9]{0,4}/[A-Za-z0-9._~/-]*$';
 export const statePattern = '^[A-Za-z0-9._~-]+$';
-/** Characters of a host name, which is shown to a person and is not proven. */
-export const devicePattern = '^[A-Za-z0-9][A-Za-z0-9._-]*$';
 
 export const authorizationParameters = [
   {

@@ -1,6 +1,7 @@
 import { devSignInSchema } from '../clusters/requests.js';
 import { type ClusterRoute, paging } from '../route.js';
 import { authorizationParameters, authorizationPostSchema } from './authorization.js';
+import { deviceDecisionSchema, devicePostSchema } from './device-sign-in.js';
 import { tokenPostSchema } from './token-request.js';
 
 const sessions = '/api/v1/me/sessions/';
@@ -86,12 +87,44 @@ export const signInRoutes = [
     operationId: 'exchangeToken',
     method: 'post',
     path: '/auth/token/',
-    summary: 'Exchange a token of a trusted issuer (RFC 8693), or a code of the command line (RFC 6749)',
+    summary: 'Exchange a token of a trusted issuer (RFC 8693), or a code of the command line (RFC 6749, RFC 8628)',
     access: 'public',
     form: 'only',
     answers: { 200: 'issuedToken' },
-    problems: ['invalid_token_request', 'invalid_grant'],
+    problems: ['invalid_token_request', 'invalid_grant', 'authorization_pending'],
     body: tokenPostSchema,
+  },
+  {
+    operationId: 'startDeviceSignIn',
+    method: 'post',
+    path: '/auth/device/',
+    summary: 'Begin to sign in a machine without a browser (RFC 8628)',
+    access: 'public',
+    form: 'only',
+    answers: { 200: 'deviceAuthorization' },
+    problems: ['invalid_token_request', 'not_found'],
+    body: devicePostSchema,
+  },
+  {
+    operationId: 'getDeviceSignIn',
+    method: 'get',
+    path: '/auth/device-sign-ins/{user_code}/',
+    summary: 'Show which machine asks to sign in with a code, until somebody has decided',
+    access: 'session',
+    answers: { 200: 'deviceSignIn' },
+    problems: ['not_found'],
+    privatePath: true,
+  },
+  {
+    operationId: 'decideDeviceSignIn',
+    method: 'post',
+    path: '/auth/device-sign-ins/{user_code}/',
+    summary: 'Let a machine sign in as the caller, or refuse it',
+    access: 'session',
+    answers: { 204: null },
+    problems: ['not_found'],
+    body: deviceDecisionSchema,
+    privatePath: true,
   },
   {
     operationId: 'signOut',

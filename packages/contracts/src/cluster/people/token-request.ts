@@ -4,8 +4,9 @@ import { closed } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
 import { clusterBodyLimits } from '../limits.js';
 import { filled } from '../schema-parts.js';
+import { deviceCodeGrant } from './device-sign-in.js';
 
-/** Codes for OAuth clients (RFC 6749 sections 4.1.2.1 and 5.2, RFC 8693 section 2.2.2). */
+/** Codes for OAuth clients (RFC 6749 sections 4.1.2.1 and 5.2, RFC 8693 section 2.2.2, RFC 8628 section 3.5). */
 export const tokenErrors = [
   'invalid_request',
   'invalid_grant',
@@ -13,11 +14,15 @@ export const tokenErrors = [
   'invalid_scope',
   'invalid_target',
   'temporarily_unavailable',
+  'authorization_pending',
+  'slow_down',
+  'access_denied',
+  'expired_token',
 ] as const;
 export type TokenError = (typeof tokenErrors)[number];
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
-export const tokenGrants = ['authorization_code', tokenExchangeGrant] as const;
+export const tokenGrants = ['authorization_code', deviceCodeGrant, tokenExchangeGrant] as const;
 export type TokenGrant = (typeof tokenGrants)[number];
 
 /** Types of tokens that are exchanged (RFC 8693 section 3). */
@@ -35,7 +40,7 @@ export const tokenPostSchema = {
   required: ['grant_type'],
   properties: {
     grant_type: { ...short, description: `One of ${tokenGrants.map((grant) => `\`${grant}\``).join(', ')}.` },
-    client_id: { ...short, description: 'With `authorization_code`: `corral-cli`.' },
+    client_id: { ...short, description: 'With a code: `corral-cli`.' },
     code: { ...short, description: 'With `authorization_code`: the code, valid once and for 60 s.' },
     redirect_uri: { ...short, description: 'With `authorization_code`: as in the request for the code.' },
     code_verifier: {
@@ -45,6 +50,7 @@ export const tokenPostSchema = {
       pattern: textRules.codeVerifier.pattern,
       description: 'With `authorization_code`: the text whose SHA-256 was `code_challenge`.',
     },
+    device_code: { ...short, description: 'With `device_code`: as in the answer of `/auth/device/`.' },
     audience: { ...short, description: 'Of an exchange: `{team}/{service account}`, such as `acme/ci`.' },
     subject_token: {
       type: 'string',
