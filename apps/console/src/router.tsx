@@ -80,6 +80,14 @@ const me = createRoute({
   component: lazyRouteComponent(() => import('./people/me-page.js'), 'MePage'),
 });
 
+const device = createRoute({
+  getParentRoute: () => signedIn,
+  path: '/device',
+  staticData: { title: 'Sign in a machine' },
+  validateSearch: textSearch('user_code'),
+  component: lazyRouteComponent(() => import('./people/device-page.js'), 'DevicePage'),
+});
+
 const invitation = createRoute({
   getParentRoute: () => signedIn,
   path: '/invitations/$id',
@@ -308,6 +316,7 @@ const routeTree = root.addChildren([
   signedIn.addChildren([
     start,
     me,
+    device,
     invitation,
     team.addChildren([
       home,
