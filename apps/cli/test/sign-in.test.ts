@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { parseConfig, readConfig, writeConfig } from '../src/settings/config-file.js';
 import { addressOf, clusterAccess, dnsAccess } from '../src/settings/settings.js';
+import { hasScreen } from '../src/sign-in/browser-sign-in.js';
 import { type Loopback, listenForCode } from '../src/sign-in/loopback.js';
 import {
   type FakeService,
@@ -234,6 +235,84 @@ describe('a sign-in that waits for its browser', () => {
 
     await send(`GET /callback?state=${STATE}&error=access_denied HTTP/1.1`);
     await code;
+  });
+});
+
+describe('a machine without a browser', () => {
+  /* The endpoints are as RFC 8628 describes them. */
+
+  let service: FakeService;
+  /** What polls are answered, the last one again and again. */
+  let polls: readonly (string | number)[];
+  let polled: number;
+  beforeEach(async () => {
+    polled = 0;
+    service = await startService((request, _body, response) => {
+      if (request.url === '/auth/device/') {
+        const page = 'https://c.example/console/device';
+        const uris = { verification_uri: page, verification_uri_complete: `${page}?user_code=BCDF-GHJK` };
+        const codes = { device_code: 'secret-of-the-machine', user_code: 'BCDF-GHJK' };
+        return sendJson(response, 200, { ...codes, ...uris, expires_in: 600, interval: 5 });
+      }
+      if (request.url === '/auth/token/') {
+        const answer = polls[Math.min(polled, polls.length - 1)] as string | number;
+        polled += 1;
+        if (answer === 200) {
+          return sendJson(response, 200, { access_token: 'of-ann', token_type: 'Cookie', expires_in: 600 });
+        }
+        return typeof answer === 'number'
+          ? sendJson(response, answer, {})
+          : sendJson(response, 400, { code: 'invalid_grant', detail: 'No.', error: answer });
+      }
+      return sendJson(response, 200, { email: 'ann@acme.test', teams: [{ slug: 'acme', role: 'member' }] });
+    });
+  });
+  afterEach(() => service.close());
+  const login = (...options: string[]) =>
+    runCorral(['login', '--url', service.url, '--device', ...options], {
+      env: { CORRAL_CONFIG: folder.file('config.yaml') },
+    });
+
+  it('shows a page and a code, and waits through delays and failures until somebody has allowed it', async () => {
+    polls = ['authorization_pending', 'slow_down', 503, 429, 200];
+
+    const { code, out, err } = await login();
+
+    expect([code, polled, out]).toEqual([0, 5, expect.stringContaining('team acme')]);
+    expect(err).toContain('https://c.example/console/device');
+    expect(err).toContain('BCDF-GHJK');
+    expect(err).not.toContain('secret-of-the-machine');
+    expect(await readFile(folder.file('config.yaml'), 'utf8')).toContain('session: of-ann');
+  });
+
+  it.each<[string, number, string]>([
+    ['access_denied', 1, 'was not allowed'],
+    ['expired_token', 6, 'in time'],
+    ['invalid_grant', 3, 'No.'],
+    ['authorization_pending', 6, 'in time'],
+  ])('ends when it is told %s for good, with %d', async (error, exit, text) => {
+    polls = [error];
+
+    expect(await login()).toMatchObject({ code: exit, err: expect.stringContaining(text) });
+  });
+
+  it('takes no token at the same time', async () => {
+    expect((await login('--token', '-')).code).toBe(2);
+  });
+});
+
+describe('the command, where a browser', () => {
+  it.each<[boolean, NodeJS.ProcessEnv, NodeJS.Platform]>([
+    [true, { DISPLAY: ':0' }, 'linux'],
+    [true, { WAYLAND_DISPLAY: 'wayland-0' }, 'linux'],
+    [true, { BROWSER: '/vscode/browser.sh' }, 'linux'],
+    [true, { WSL_DISTRO_NAME: 'Debian' }, 'linux'],
+    [false, { DISPLAY: '' }, 'linux'],
+    [false, {}, 'linux'],
+    [true, {}, 'darwin'],
+    [true, {}, 'win32'],
+  ])('can be seen is %s, knows it from %j on %s', (is, env, system) => {
+    expect(hasScreen(env, system)).toBe(is);
   });
 });
 

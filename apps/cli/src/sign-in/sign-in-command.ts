@@ -8,6 +8,7 @@ import type { StoredContext } from '../settings/config-file.js';
 import { requireInput } from '../settings/options.js';
 import { addressOf, chosenContext } from '../settings/settings.js';
 import { signInWithBrowser } from './browser-sign-in.js';
+import { signInWithDevice } from './device-sign-in.js';
 import { signInByExchange } from './exchange.js';
 import { signInWithDnsToken, signInWithToken } from './token-sign-in.js';
 
@@ -27,6 +28,7 @@ export function signInCommands(withCli: WithCli): Command[] {
       'with --exchange: the file with the token; it is read again for each renewal',
     )
     .option('--no-browser', 'print the address to open instead of opening it')
+    .option('--device', 'for a machine without a browser: print a code to type in a browser elsewhere')
     .action(withCli(signIn));
   const logout = new Command('logout')
     .description('end the session of the context, and delete its tokens')
@@ -43,6 +45,7 @@ interface SignInOptions {
   readonly account?: string;
   readonly subjectTokenFile?: string;
   readonly browser: boolean;
+  readonly device?: boolean;
 }
 
 async function signIn(cli: Cli, options: SignInOptions): Promise<void> {
@@ -62,7 +65,10 @@ async function signIn(cli: Cli, options: SignInOptions): Promise<void> {
   await save(cli, url, { ...withoutCredentials(kept ?? {}), ...signedIn });
 }
 
-function signedInAt(cli: Cli, url: string, { token, exchange, account, subjectTokenFile, browser }: SignInOptions) {
+function signedInAt(cli: Cli, url: string, { token, device, ...options }: SignInOptions) {
+  const { exchange, account, subjectTokenFile, browser } = options;
+  if (device && (exchange || token !== undefined))
+    throw usageError('Use --device, --exchange or --token, not several.');
   if (exchange) {
     if (token !== undefined) throw usageError('Use --exchange or --token, not both.');
     if (account === undefined || subjectTokenFile === undefined) {
@@ -70,7 +76,8 @@ function signedInAt(cli: Cli, url: string, { token, exchange, account, subjectTo
     }
     return signInByExchange(cli, url, { account, subjectTokenFile });
   }
-  return token === '-' ? signInWithToken(cli, url) : signInWithBrowser(cli, url, { browser });
+  if (token === '-') return signInWithToken(cli, url);
+  return device ? signInWithDevice(cli, url) : signInWithBrowser(cli, url, { browser });
 }
 
 /** A context without credentials of the cluster API. */
