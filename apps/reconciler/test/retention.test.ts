@@ -103,6 +103,17 @@ describe('sweeps', () => {
             [teamId, userId, randomBytes(32), age],
           ),
       },
+      device_sign_ins: {
+        table: 'device_sign_in',
+        what: 'a day after they expired',
+        ages: ['25 hours', '23 hours'],
+        insert: (age) =>
+          add(
+            `INSERT INTO device_sign_in (hash, user_code, name, address, user_agent, poll_seconds, expires_at)
+         VALUES ($1, gen_random_uuid(), 'Corral CLI', '203.0.113.7', '', 5, now() - $2::interval)`,
+            [randomBytes(32), age],
+          ),
+      },
       audit_entries: {
         table: 'audit_entry',
         what: 'after the retention of the audit log',

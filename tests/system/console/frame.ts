@@ -1,6 +1,6 @@
 import { beforeAll, expect, it } from '@jest/globals';
 import { corralCommand } from '../../support/cli/corral.js';
-import { closePage, type RunningConsole } from '../../support/console/start-console.js';
+import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 /** The frame around all pages, and signing in. */
 export function testFrame(started: () => RunningConsole): void {
@@ -95,6 +95,27 @@ export function testFrame(started: () => RunningConsole): void {
     await page.getByText('You are signed in').waitFor();
     expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
     await page.context().close();
+    await corral.remove();
+  });
+
+  it('lets a machine without a browser sign in with the code that it shows', async () => {
+    const corral = await corralCommand();
+    const login = corral.start(['login', '--url', url(''), '--device']);
+    const [, address = '', code = ''] = await login.untilSaid(/(http\S+)[\s\S]*?([A-Z]{4}-[A-Z]{4})/);
+    const page = await running.open('/', { sessionid: null });
+    await page.goto(address);
+    await page.getByRole('button', { name: /member@globex\.test/ }).press('Enter');
+    await page.locator('input:focus').waitFor();
+    await page.keyboard.type(code.toLowerCase());
+    await page.keyboard.press('Enter');
+    await page.getByText('asks to sign in as member@globex.test').waitFor();
+    await page.getByText('only if you have just started it yourself').waitFor();
+    expect(await page.getByText('127.0.0.1').count()).toBe(1);
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByRole('status').getByText('is signed in as you').waitFor();
+    expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
+    await closePage(page);
     await corral.remove();
   });
 }
