@@ -23,6 +23,7 @@ import { serversCommand } from './servers/servers-command.js';
 import { contextsCommand } from './settings/contexts-command.js';
 import { sessionsCommand } from './sign-in/sessions-command.js';
 import { signInCommands } from './sign-in/sign-in-command.js';
+import { teamFileCommands } from './team/team-command.js';
 import { accountsCommand } from './tokens/accounts-command.js';
 import { issuersCommand } from './tokens/issuers-command.js';
 import { tokensCommand } from './tokens/tokens-command.js';
@@ -66,6 +67,7 @@ export function buildProgram({ out, err }: Pick<CliIo, 'out' | 'err'>, withCli: 
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
   const commands = [
     ...signInCommands(withCli),
+    ...teamFileCommands(withCli),
     clustersCommand(withCli),
     poolsCommand(withCli),
     kubeconfigCommand(withCli),

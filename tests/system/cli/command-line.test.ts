@@ -1,4 +1,5 @@
-import { readFile, stat, writeFile } from 'node:fs/promises';
+import { readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { allowInBrowser } from '../../support/cli/allow-in-browser.js';
 import { type Corral, corralCommand } from '../../support/cli/corral.js';
@@ -160,6 +161,96 @@ describe('record sets', () => {
       out: expect.stringContaining('30 to remove'),
     });
     expect(await dns.json('dns', 'list')).toHaveLength(kept);
+  });
+});
+
+describe('a team as files', () => {
+  const head = (kind: string, metadata: object) => ({ apiVersion: 'clusters.corral.dev/v1', kind, metadata });
+  const set = { name: 'new.git.acme', type: 'A', labels: { env: 'prod' }, records: [{ value: '192.0.2.7' }] };
+  const issuer = {
+    issuer: 'https://git.example.org',
+    claims: { sub: 'project_path:acme/shop:*' },
+    serviceAccount: 'robot',
+  };
+  /** One of each kind. */
+  const additions = (issued: object = {}) => [
+    declared('git'),
+    ...[
+      { ...head('RecordSets', { team: 'acme' }), spec: { recordSets: [set] } },
+      { ...head('ServiceAccount', { name: 'robot' }), spec: { role: 'viewer' } },
+      { ...head('TrustedIssuer', { name: 'git' }), spec: { ...issuer, audience: apiUrl, ...issued } },
+    ].map((document) => `${JSON.stringify(document)}\n`),
+  ];
+
+  it('is exported, changed in one plan that is made as a whole or not at all, and pruned', async () => {
+    await fileOf(ann, 'kept.yaml', declared('kept'));
+    await ann.json('clusters', 'apply', '-f', join(ann.folder, 'kept.yaml'), '--wait');
+    await ann.json('dns', 'set', 'git.acme', 'A', '192.0.2.1', '--ttl', '300', '--label', 'a=b', '--comment', 'ours');
+    await ann.json(
+      ...['issuers', 'set', 'kept', '--issuer', issuer.issuer, '--audience', apiUrl, '--account', 'ci'],
+      ...['--claim', `sub=${issuer.claims.sub}`],
+    );
+    const team = join(ann.folder, 'team');
+    expect(await ann.run('export', team)).toMatchObject({
+      code: 0,
+      out: ['clusters', 'records', 'access'].map((name) => `${join(team, name)}.yaml\n`).join(''),
+      err: expect.stringContaining('Connections, people and tokens are left out'),
+    });
+    expect(await ann.run('diff', '--prune', '-f', team)).toMatchObject({ code: 0, err: '' });
+
+    const more = await fileOf(ann, 'team/more.yaml', ...additions({ serviceAccount: 'nobody' }));
+    expect(await ann.run('apply', '-f', team, '--yes')).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('document 4: Declare the service account nobody, too.'),
+    });
+    expect(await ann.run('dns', 'list', 'new.git.acme')).toMatchObject({ out: 'There are no record sets.\n' });
+
+    await fileOf(ann, 'team/more.yaml', ...additions());
+    expect(await ann.run('diff', '-f', team)).toMatchObject({
+      code: 1,
+      out: expect.stringMatching(
+        /\+ cluster git\n[\s\S]*\+ new\.git\.acme A {2}env=prod\n[\s\S]*\+ service account robot\n[\s\S]*\+ trusted issuer git\n[\s\S]*Records: \d+ of \d+\.\nCost: \+[\d.]+ EUR a month\.\n$/,
+      ),
+    });
+    expect(await ann.run('apply', '-f', team)).toMatchObject({ code: 2, err: expect.stringContaining('Pass --yes') });
+    const applied = await ann.json('apply', '-f', team, '--yes', '--wait');
+    expect(applied.filter(({ result }: { result: string }) => result !== 'unchanged')).toMatchObject([
+      { kind: 'Cluster', name: 'git', result: 'created', operation: { state: 'succeeded' } },
+      { kind: 'RecordSet', name: 'new.git.acme A', result: 'created' },
+      { kind: 'ServiceAccount', name: 'robot', result: 'created' },
+      { kind: 'TrustedIssuer', name: 'git', result: 'created' },
+    ]);
+    expect((await ann.run('diff', '--prune', '-f', team)).code).toBe(0);
+
+    await rm(more);
+    expect(await ann.run('apply', '-f', team, '--prune', '--yes')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining(
+        'This deletes 4 resources that no file names: cluster git, record set new.git.acme A, service account robot, trusted issuer git.',
+      ),
+    });
+    const pruned = await ann.json('apply', '-f', team, '--prune=4', '--yes', '--wait');
+    expect(pruned.map(({ kind, result }: Record<string, string>) => `${kind} ${result}`)).toEqual(
+      expect.arrayContaining([
+        'RecordSet deleted',
+        'TrustedIssuer deleted',
+        'ServiceAccount deleted',
+        'Cluster deleting',
+      ]),
+    );
+    expect((await ann.run('diff', '--prune', '-f', team)).code).toBe(0);
+  });
+
+  it('is exported without access by a program, which may not read that', async () => {
+    const { code, out, err } = await ci.run('export');
+
+    expect({ code, hasAccess: out.includes('kind: ServiceAccount') }).toEqual({ code: 0, hasAccess: false });
+    expect(err).toContain('Service accounts and trusted issuers are left out: you have no access to them.');
+    const access = { ...head('ServiceAccount', { name: 'ci' }), spec: { role: 'admin' } };
+    expect(await ci.runWith({ input: JSON.stringify(access) }, 'diff', '-f', '-')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('permission_denied'),
+    });
   });
 });
 
