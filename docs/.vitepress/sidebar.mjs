@@ -11,6 +11,7 @@ export const sidebar = [
       kind('How to', [
         docs('Clusters with Terraform', 'how-to/terraform-clusters'),
         docs('Terraform in CI', 'how-to/terraform-in-ci'),
+        docs('A team in git', 'how-to/team-in-git'),
         docs('Upgrade Kubernetes', 'how-to/upgrade-kubernetes'),
         docs('Give read access', 'how-to/give-read-access'),
         docs('A machine at home as a node', 'how-to/machine-at-home'),

@@ -18,6 +18,7 @@ const PAGES = [
   'docs/how-to/my-app.md',
   'docs/how-to/give-read-access.md',
   'docs/how-to/terraform-in-ci.md',
+  'docs/how-to/team-in-git.md',
   'docs/how-to/temporary-records.md',
   'docs/how-to/slow-writes.md',
   'docs/how-to/undo-a-change.md',
