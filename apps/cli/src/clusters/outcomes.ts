@@ -28,6 +28,9 @@ const nothing = { operation: null, removals: [], error: null, end: 'ok' } as con
 /** The outcome for a cluster to which nothing was sent. */
 export const untouched = (name: string, result: 'absent' | 'skipped'): Outcome => ({ name, result, ...nothing });
 
+/** The outcome for what is done at once, without an operation. */
+export const done = (name: string, result: Outcome['result']): Outcome => ({ name, result, ...nothing });
+
 export const failed = (name: string, error: string | null, end: ExitReason): Outcome => ({
   ...nothing,
   name,

@@ -3,6 +3,7 @@ import type { LifecycleOptions } from '../clusters/end-operation.js';
 import {
   changeStep,
   deletionStep,
+  done,
   failed,
   type Outcome,
   report,
@@ -153,10 +154,12 @@ async function runSets(cli: Cli, plan: TeamPlan): Promise<Outcome[]> {
   return setChanges(plan).map(({ key, from, to }) => {
     const failure = failures.get(key);
     if (failure !== undefined) return failed(key, failure, reason);
-    const result = to === null ? 'deleted' : from === null ? 'created' : 'changed';
-    return { ...untouched(key, 'skipped'), result };
+    return done(key, resultOf({ from, to }));
   });
 }
+
+const resultOf = ({ from, to }: { readonly from: unknown; readonly to: unknown }) =>
+  to === null ? 'deleted' : from === null ? 'created' : 'changed';
 
 const accessStep =
   (api: TeamApi) =>
@@ -166,6 +169,6 @@ const accessStep =
     async send() {
       const { put, remove } = accessOperations[kind];
       await (to === null ? remove(api, name) : put(api, name, to));
-      return { result: to === null ? 'deleted' : from === null ? 'created' : 'changed', operationId: null };
+      return { result: resultOf({ from, to }), operationId: null };
     },
   });
