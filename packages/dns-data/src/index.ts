@@ -27,6 +27,7 @@ export { type DemoEnds, demoEnds, type RemainingRrset } from './demos/demo-ends.
 export type { DemoRecord } from './demos/demo-rows.js';
 export { type CreateOutcome, type DemoMaker, type DemoReach, type DemoStore, demoStore } from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
+export { lastExpiryOf } from './demos/rules.js';
 export { type EndingRrsets, endingRrsets } from './mirror/ending-rrsets.js';
 export type { LabelRequirement, RrsetPage, RrsetScope, RrsetSelection, SortKey } from './mirror/mirror-store.js';
 export { type MirrorStore, mirrorStore, type ZoneRecord } from './mirror/mirror-store.js';
@@ -64,7 +65,6 @@ export {
   withMember,
 } from './rrset.js';
 export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
-export { quotaOf, type RecordQuota } from './writes/begin-rule.js';
 export {
   type AnsweredRecorder,
   answeredRecorder,
@@ -75,6 +75,7 @@ export {
 } from './writes/copies.js';
 export { type ReadTokenUse, recordsOfTeam, type TokenUse, tokenUseReader } from './writes/owner-entries.js';
 export { endOfAccepted, type PerformedWrite, performWrite, type UpstreamAnswer } from './writes/perform-write.js';
+export { quotaOf, type RecordQuota } from './writes/record-quota.js';
 export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
   type ReadRrset,

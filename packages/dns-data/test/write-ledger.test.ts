@@ -14,7 +14,7 @@ import {
   settlementStore,
   type WriteEnd,
 } from '../src/index.js';
-import { decideAdmission } from '../src/writes/begin-rule.js';
+import { decideAdmission } from '../src/writes/record-quota.js';
 import {
   accepted,
   addOf,

@@ -10,6 +10,7 @@ import {
   isLabel,
   isReservedLabel,
   labelOf,
+  lastExpiryOf,
 } from '@corral/dns-data';
 import { DnsError, invalidInput, notFound } from '../dns-error.js';
 import type { DemoServices, Services } from '../services.js';
@@ -99,7 +100,7 @@ function demoBody(demo: DemoRecord): DemoBody {
     ttl: demo.ttlSeconds,
     created_at: demo.createdAt.toISOString(),
     expires_at: demo.expiresAt.toISOString(),
-    max_expires_at: new Date(demo.createdAt.getTime() + dnsLimits.demoTtlSecondsMax * 1_000).toISOString(),
+    max_expires_at: lastExpiryOf(demo.createdAt).toISOString(),
     records: demo.records,
   };
 }

@@ -1,5 +1,5 @@
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
-import { asTeamId, dnsLimits, type TeamId } from '@corral/contracts';
+import { asTeamId, type TeamId } from '@corral/contracts';
 import { lockRows, type Prisma, readClock, sql, type Transaction } from '@corral/database';
 import { countMirrored, lockOwner } from '../writes/owner-entries.js';
 import { hashCourseCode } from './course-code.js';
@@ -12,6 +12,7 @@ import {
   noted,
   releaseLabels,
 } from './demo-rows.js';
+import { extendedExpiry, secondsAfter } from './rules.js';
 
 /** The creator of a demo: a team by one of its tokens, or the holder of a course code. */
 export type DemoMaker =
@@ -108,8 +109,7 @@ export const demoStore = (prisma: Prisma, { demosPerTeam, clearLeaseMs }: DemoSt
       const where = inReach(reach, label, now);
       const found = await tx.demo.findFirst({ where, select: { id: true, createdAt: true } });
       if (found === null) return null;
-      const last = secondsAfter(found.createdAt, dnsLimits.demoTtlSecondsMax);
-      const expiresAt = new Date(Math.min(secondsAfter(now, ttlSeconds).getTime(), last.getTime()));
+      const expiresAt = extendedExpiry(found.createdAt, now, ttlSeconds);
       const [extended] = await tx.demo.updateManyAndReturn({
         where: { ...where, id: found.id },
         data: { ttlSeconds, expiresAt },
@@ -165,8 +165,6 @@ function demoRecord({ teamId, zoneId, zone, ...demo }: DemoRow, records: number)
   const ofTeam = teamId === null ? null : asTeamId(teamId);
   return { ...demo, teamId: ofTeam, zoneId: Number(zoneId), zoneName: zone.name, records };
 }
-
-const secondsAfter = (time: Date, seconds: number): Date => new Date(time.getTime() + seconds * 1_000);
 
 /**
  * Locks the row of the team or the course until the end of the transaction, which serializes counting and inserting.

@@ -4,7 +4,6 @@ import type { RrsetKey } from '../rrset.js';
 import { recordCountOf } from '../rrset.js';
 import {
   type BeginOutcome,
-  countPresent,
   decideBegin,
   type LedgerOptions,
   type NewWrite,
@@ -23,6 +22,7 @@ import {
   mirrorRrset,
   readOpenEntries,
 } from './owner-entries.js';
+import { countPresent } from './record-quota.js';
 import { countUnsent } from './refused-writes.js';
 
 /**

@@ -1,0 +1,20 @@
+import { describe, expect, it } from '@jest/globals';
+import { extendedExpiry } from './rules.js';
+
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+const createdAt = new Date('2026-05-01T00:00:00Z');
+const after = (seconds: number): Date => new Date(createdAt.getTime() + seconds * 1_000);
+
+describe('a demo that is extended', () => {
+  it.each([
+    ['at once', 0, HOUR, HOUR],
+    ['later', DAY, HOUR, DAY + HOUR],
+    ['to a nearer time than before', 2, 300, 302],
+    ['up to its seventh day', 6 * DAY, DAY, 7 * DAY],
+    ['beyond its seventh day', 6 * DAY, DAY + 1, 7 * DAY],
+    ['by the longest time', DAY, 7 * DAY, 7 * DAY],
+  ])('%s expires from now on, and never later than seven days after its creation', (_when, now, ttl, expires) => {
+    expect(extendedExpiry(createdAt, after(now), ttl)).toEqual(after(expires));
+  });
+});
