@@ -5,6 +5,7 @@ import {
   parseRrsetName,
   parseZoneFile,
   type Rrset,
+  relativeName,
   type ZoneFileRrset,
 } from '@corral/contracts';
 import { type ChangePlan, keyOf, type PlanContext, planChanges, type WantedSet, writableSets } from './plan.js';
@@ -29,12 +30,11 @@ export interface ZoneFileContext {
  * @returns it relative to the zone, `@` for the zone itself; null if it is no name in the zone
  */
 export function originIn(text: string, zoneName: string): string | null {
-  const name = text.toLowerCase().replace(/\.$/, '');
+  const name = relativeName(text, zoneName);
   if (name === '@' || name === zoneName) return '@';
-  const isFull = name.endsWith(`.${zoneName}`);
-  if (text.endsWith('.') && !isFull) return null;
-  const relative = isFull ? name.slice(0, -zoneName.length - 1) : name;
-  return parseRrsetName(relative, zoneName) === null ? null : relative;
+  // With a final dot it is a full name, and one of another zone where nothing was cut off.
+  const isElsewhere = text.trim().endsWith('.') && name.length === text.trim().length - 1;
+  return isElsewhere || parseRrsetName(name, zoneName) === null ? null : name;
 }
 
 /**

@@ -1,9 +1,8 @@
-import { canRead, type TokenCoverage, writableTypes, writeRefusal } from '@corral/contracts';
+import { canRead, relativeName, type TokenCoverage, writableTypes, writeRefusal } from '@corral/contracts';
 import { Group, Select, TextInput } from '@mantine/core';
 import { useId, useState } from 'react';
 import { Status } from '../ui/status.js';
 import styles from './coverage-check.module.css';
-import { relativeName } from './token-draft.js';
 
 /** Types that teams ask about. Those beyond the writable ones can only be read. */
 const types = [...writableTypes, 'CAA', 'MX', 'NS', 'SRV'];

@@ -1,14 +1,6 @@
+import { relativeName } from '@corral/contracts';
 import { describe, expect, test } from '@jest/globals';
-import {
-  coverageOf,
-  coverageText,
-  emptyDraft,
-  expiryOf,
-  problemsOf,
-  purposes,
-  relativeName,
-  tokenWish,
-} from './token-draft.js';
+import { coverageOf, coverageText, emptyDraft, expiryOf, problemsOf, purposes, tokenWish } from './token-draft.js';
 
 const now = Date.UTC(2026, 10, 23, 12);
 const place = { team: 'acme', zone: 'example.test', now };

@@ -1,4 +1,11 @@
-import { canNarrowTo, clusterLimits, type TokenCoverage, type WritableType, writableTypes } from '@corral/contracts';
+import {
+  canNarrowTo,
+  clusterLimits,
+  relativeName,
+  type TokenCoverage,
+  type WritableType,
+  writableTypes,
+} from '@corral/contracts';
 
 /** How long a new token is valid: days, `date`, or `never`. */
 export type Lifetime = '30' | '90' | '365' | 'date' | 'never';
@@ -49,12 +56,6 @@ export const purposes: readonly Purpose[] = [
   },
   { id: 'all', label: 'Everything', narrowing: () => ({ isNarrowed: false, withinName: '', types: [] }) },
 ];
-
-/** A name as the API reads it: relative to the zone, in lower case, without a final dot. */
-export function relativeName(typed: string, zone: string): string {
-  const name = typed.trim().toLowerCase().replace(/\.$/, '');
-  return name.endsWith(`.${zone}`) ? name.slice(0, -zone.length - 1) : name;
-}
 
 /** What a token with this form would cover. */
 export function coverageOf(draft: TokenDraft, { team, zone }: { team: string; zone: string }): TokenCoverage {

@@ -32,6 +32,12 @@ export function parseRrsetName(text: string, zoneName: string): RrsetName | null
   return wellFormed ? { text, ownerLabel: labels[labels.length - 1] as string } : null;
 }
 
+/** A name as people write it, relative to the zone: in lower case, without a final dot and the name of the zone. */
+export function relativeName(typed: string, zoneName: string): string {
+  const name = typed.trim().toLowerCase().replace(/\.$/, '');
+  return name.endsWith(`.${zoneName}`) ? name.slice(0, -zoneName.length - 1) : name;
+}
+
 /** The last label of an upstream name, or `@` for the apex. Identifies the owner of mirrored sets. */
 export function ownerLabelOf(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);
