@@ -6,7 +6,7 @@ const CLOCK_MS_MAX = 5_000;
 
 export const postgres: Check = async ({ context, pool }) => {
   const { rows } = await pool.query<{ version: string; isStandby: boolean; isReadOnly: boolean }>(
-    `SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS "isStandby", reset_val = 'on' AS "isReadOnly"
+    `SELECT split_part(current_setting('server_version'), ' ', 1) AS version, pg_is_in_recovery() AS "isStandby", reset_val = 'on' AS "isReadOnly"
      FROM pg_settings WHERE name = 'default_transaction_read_only'`,
   );
   const [server] = rows;
