@@ -42,6 +42,9 @@ const collections = [
   '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
 ] as const;
 
+/** Those of an operator's cluster that a set of values names. */
+const priorityClasses = ['important', 'most-important'];
+
 /**
  * Installs the chart with each of its sets of values, upgrades it, runs its test and removes it, with Helm and a real API server
  * whose namespaces admit restricted pods only. No node runs a pod: this plays the controllers that end Jobs and pods.
@@ -62,6 +65,7 @@ export async function installChart(target: Target, helm: string, repository: str
     const kubeconfig = join(folder, 'kubeconfig');
     writeFileSync(kubeconfig, kubeconfigOf(target.admin), { mode: 0o600 });
     await step('finds the kinds that it uses', () => defineKinds(target));
+    for (const name of priorityClasses) await definePriorityClass(target, name);
     for (const file of readdirSync(join(chart, 'ci')).sort()) {
       const set = file.replace('-values.yaml', '');
       const release = new Release(target, { helm, chart, kubeconfig, namespace: `chart-${set}` });
@@ -90,6 +94,11 @@ async function defineKinds({ admin }: Target): Promise<void> {
     await applyDocuments(admin, readFileSync(join(source, path), 'utf8'));
   }
   for (const collection of collections) await untilServed(admin, collection.replace(':ns', 'default'));
+}
+
+async function definePriorityClass({ admin }: Target, name: string): Promise<void> {
+  const body = { apiVersion: 'scheduling.k8s.io/v1', kind: 'PriorityClass', metadata: { name }, value: 1_000 };
+  await must(admin, 'PATCH', `/apis/${body.apiVersion}/priorityclasses/${name}?fieldManager=operator`, body, applyType);
 }
 
 async function untilServed(admin: Target['admin'], path: string): Promise<void> {
