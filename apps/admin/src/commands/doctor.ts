@@ -24,6 +24,12 @@ const checks: Readonly<Record<string, Check>> = {
   certificates,
 };
 
+interface DoctorOptions {
+  readonly url?: string[];
+  readonly garden?: string;
+  readonly quiet?: boolean;
+}
+
 interface Checked extends Result {
   readonly check: string;
 }
@@ -32,11 +38,14 @@ export function doctorCommand(withContext: WithContext): Command {
   return new Command('doctor')
     .description('check the installation, one line for each part; ends with 1 if something does not work')
     .option('--url <url...>', 'addresses of the APIs, whose certificates are checked')
+    .option('--garden <kubeconfig>', 'file of the reconciler, whose rights in the garden are checked')
     .option('--quiet', 'print only what is not well')
     .action(
-      withContext(async (context, { url: urls = [], quiet = false }: { url?: string[]; quiet?: boolean }) => {
+      withContext(async (context, { url: urls = [], garden: kubeconfig, quiet = false }: DoctorOptions) => {
         const options = { purpose: 'doctor', connectionsMax: 2, statementTimeoutMs: 10_000 };
-        const results = await readByPool(context, options, (pool) => runChecks({ context, pool, urls }));
+        const results = await readByPool(context, options, (pool) =>
+          runChecks({ context, pool, urls, kubeconfig: kubeconfig ?? null }),
+        );
         const shown = results.filter(({ state }) => !quiet || state === 'warning' || state === 'failed');
         context.print({ checks: shown }, shown.map(lineOf).join(''));
         const broken = results.filter(({ state }) => state === 'failed').map(({ check }) => check);

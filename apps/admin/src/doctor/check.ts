@@ -16,6 +16,8 @@ export interface CheckDeps {
   readonly pool: Pool;
   /** Addresses of APIs whose certificates are checked. */
   readonly urls: readonly string[];
+  /** Path of the kubeconfig whose account is checked; null for none. */
+  readonly kubeconfig: string | null;
 }
 
 export type Check = (deps: CheckDeps) => Promise<Result>;

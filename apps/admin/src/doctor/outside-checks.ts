@@ -1,24 +1,56 @@
 import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import type { Condition } from '@corral/contracts';
+import type { Prisma } from '@corral/database';
+import { connectGarden, type GardenClient, reconcilerRights } from '@corral/garden';
+import { OperatorError } from '../operator-error.js';
 import { type Check, failed, ok, type Result, unchecked, warning } from './check.js';
 
 /** Renewals happen a month before the end, so that a shorter rest means that one has failed. */
 const CERTIFICATE_DAYS_MIN = 14;
 const CONNECT_MS = 5_000;
 
-export const garden: Check = async ({ context: { prisma } }) => {
-  if ((await prisma.cluster.count()) === 0) return unchecked('There are no clusters.');
+export const garden: Check = async ({ context: { prisma }, kubeconfig }) => {
+  const waiting = await waitingForGarden(prisma);
+  if (waiting !== null) return waiting;
+  if (kubeconfig === null) {
+    const clusters = await prisma.cluster.count();
+    return clusters === 0
+      ? unchecked('Add --garden with the kubeconfig of the reconciler.')
+      : ok('No cluster waits for the garden.');
+  }
+  const missing = await rightsMissingTo(kubeconfig);
+  return missing.length === 0
+    ? ok('The garden answers, and the account of the reconciler has its rights.')
+    : failed(`The account lacks rights in the garden: ${missing.join(', ')}. Apply infra/garden/reconciler.yaml.`);
+};
+
+async function waitingForGarden(prisma: Prisma): Promise<Result | null> {
   const unavailable = { type: 'Reconciled', reason: 'GardenUnavailable' } satisfies Partial<Condition>;
   const where = { conditions: { array_contains: [unavailable] } };
   const waiting = await prisma.cluster.count({ where });
-  if (waiting === 0) return ok('No cluster waits for the garden.');
+  if (waiting === 0) return null;
   const one = await prisma.cluster.findFirst({ where, select: { conditions: true } });
   const condition = (one?.conditions as Condition[] | undefined)?.find(({ reason }) => reason === unavailable.reason);
   return failed(
     `Clusters wait for the garden (${waiting}): ${condition?.message ?? ''} Check its address and the rights of the account.`,
   );
-};
+}
+
+/** @throws OperatorError if the file cannot be used, or the garden does not answer */
+async function rightsMissingTo(kubeconfigPath: string): Promise<string[]> {
+  let client: GardenClient | null = null;
+  try {
+    client = connectGarden({ kubeconfigPath, cloudProfileName: '-', timeoutMs: CONNECT_MS, log: silent });
+    return await client.missingRights(reconcilerRights);
+  } catch (error) {
+    throw new OperatorError(`The garden cannot be asked with ${kubeconfigPath}: ${(error as Error).message}`);
+  } finally {
+    await client?.close();
+  }
+}
+
+const silent = { warn: () => undefined, error: () => undefined };
 
 export const connections: Check = async ({ context }) => {
   const rejected = await context.prisma.connection.findMany({

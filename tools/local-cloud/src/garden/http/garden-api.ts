@@ -55,6 +55,7 @@ export function buildGardenApi(deps: GardenApiDeps): Express {
     else sendJson(res, 200, document);
   });
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
+  app.post('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', serveRules(deps));
   app.use(serveResources(deps));
   app.use(sendStatusError);
   return app;
@@ -95,6 +96,18 @@ function refusedAltogether(user: string, { method, originalUrl, path }: Request)
     return refusedPath(user, method.toLowerCase(), path);
   }
 }
+
+/** What a user may do, for the user. */
+const serveRules =
+  ({ rights }: GardenApiDeps): RequestHandler =>
+  (_req, res) => {
+    const { account } = res.locals.user as { account: AccountName };
+    sendJson(res, 201, {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectRulesReview',
+      status: { resourceRules: rights.of(account), nonResourceRules: [], incomplete: false },
+    });
+  };
 
 function serveResources(deps: GardenApiDeps): RequestHandler {
   const { writes, watches } = deps;
