@@ -1,6 +1,7 @@
 import { type ClusterSchemas, isCorralError } from '@corral/client';
 import { plural } from '../output/plural.js';
 import { printable } from '../output/table.js';
+import { costLines } from './plan-text.js';
 import { changedMeanwhile } from './planned-change.js';
 import { type Cluster, findCluster, type TeamApi } from './team-api.js';
 
@@ -46,8 +47,8 @@ export function deletionText({ cluster, deletion }: PlannedDeletion): string {
   const lines = deletion.deletes.map(({ kind, name, count, note }) =>
     `    ${[count, kind, name].filter((part) => part !== null).join(' ')}. ${note}`.trimEnd(),
   );
-  const { minimum, maximum } = deletion.costDifference.monthly;
-  const cost = minimum === null || maximum === null ? [] : [`    cost per month: ${minimum} to ${maximum}`];
+  const { costDifference, resource } = deletion;
+  const cost = costLines(costDifference.monthly, resource.status.cost.currency).map((line) => `    ${line}`);
   return `${[`- cluster ${cluster.metadata.name}`, ...lines.map(printable), ...cost].join('\n')}\n`;
 }
 

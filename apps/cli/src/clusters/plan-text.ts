@@ -27,10 +27,7 @@ export function clusterPlanText({ document, current, plan }: PlannedChange, styl
     ...(current === null ? [] : changes.map((change) => `    ${fieldText(change)}`)),
     ...effects.filter(({ kind }) => kind !== 'kept').map((effect) => `    ${effectText(effect, style)}`),
   ];
-  const { minimum, maximum } = costDifference.monthly;
-  if (minimum !== null && maximum !== null && (Number(minimum) !== 0 || Number(maximum) !== 0)) {
-    lines.push(`    cost per month: ${signed(minimum)} to ${signed(maximum)} ${cost.currency ?? ''}`.trimEnd());
-  }
+  lines.push(...costLines(costDifference.monthly, cost.currency).map((line) => `    ${line}`));
   return `${lines.join('\n')}\n`;
 }
 
@@ -54,9 +51,20 @@ function detailText(effect: Effect): string {
 export const rangeText = ({ minimum, maximum }: { readonly minimum: number; readonly maximum: number }): string =>
   minimum === maximum ? String(minimum) : `${minimum}–${maximum}`;
 
-/** An amount with its sign. */
-export const signed = (amount: string): string =>
-  amount.startsWith('-') || Number(amount) === 0 ? amount : `+${amount}`;
+/** What a change costs per month, in a line; none if that is not known, or nothing. */
+export function costLines(
+  { minimum, maximum }: { readonly minimum: string | null; readonly maximum: string | null },
+  currency: string | null,
+): string[] {
+  if (minimum === null || maximum === null || (Number(minimum) === 0 && Number(maximum) === 0)) return [];
+  return [`cost per month: ${signed(minimum)} to ${signed(maximum)} ${currency ?? ''}`.trimEnd()];
+}
+
+/** An amount of money with its sign. */
+export function signed(amount: string): string {
+  const rounded = Number(amount).toFixed(2);
+  return Number(rounded) > 0 ? `+${rounded}` : rounded;
+}
 
 /** The plan as data. */
 export const clusterPlanBody = ({ document, current, plan }: PlannedChange) => ({

@@ -2,7 +2,7 @@ import { type ClusterSchemas, edit, isCorralError } from '@corral/client';
 import { clusterLimits, poolSources } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
-import { effectText, rangeText } from '../clusters/plan-text.js';
+import { costLines, effectText, rangeText } from '../clusters/plan-text.js';
 import { connectTeam, type TeamApi } from '../clusters/team-api.js';
 import { usageError } from '../exit-codes.js';
 import { confirm, confirmName } from '../output/ask.js';
@@ -140,11 +140,8 @@ async function changePool<R>(
 
 function planText(cli: Cli, { effects, changes, costDifference, cost }: PoolPlan): string {
   if (effects.length === 0 && changes.length === 0) return 'Nothing would change.\n';
-  const { minimum, maximum } = costDifference.monthly;
   const lines = effects.filter(({ kind }) => kind !== 'kept').map((effect) => effectText(effect, cli.style));
-  const money =
-    minimum === null || maximum === null ? [] : [`cost per month: ${minimum} to ${maximum} ${cost.currency}`];
-  return `${[...lines, ...money].join('\n')}\n`;
+  return `${[...lines, ...costLines(costDifference.monthly, cost.currency)].join('\n')}\n`;
 }
 
 async function deletePool(cli: Cli, cluster: string, pool: string, { yes = false }: { readonly yes?: boolean }) {

@@ -83,7 +83,13 @@ export async function startClusters(): Promise<FakeClusters> {
     if (!isDryRun) sent.push(`${request.method} ${name}`);
     if (request.method === 'DELETE') {
       if (stored?.spec.deletionProtection === true) return problem(409, 'deletion_protected');
-      if (isDryRun) return answer(200, { deletes: [], effects: [effect('deleted')], costDifference });
+      if (isDryRun)
+        return answer(200, {
+          deletes: [],
+          resource: { status: { cost: { currency: 'EUR' } } },
+          effects: [effect('deleted')],
+          costDifference,
+        });
       clusters.delete(name);
       return void response.writeHead(204).end();
     }
