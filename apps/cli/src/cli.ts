@@ -10,13 +10,21 @@ export interface GlobalOptions {
   readonly context?: string;
   readonly team?: string;
   readonly output: OutputFormat;
+  readonly quiet?: boolean;
+  readonly verbose?: boolean;
+  /** False for `--no-input`. */
+  readonly input: boolean;
 }
+
+type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 /** What a command works with. */
 export interface Cli extends Printer {
   readonly io: CliIo;
   readonly options: GlobalOptions;
   readonly userAgent: string;
+  /** Sends the requests of clients, and shows them with `--verbose`. */
+  readonly fetch: Fetch;
   readonly configPath: string;
   readonly readConfig: () => Promise<ConfigFile>;
   /** Reads the configuration again and replaces it. */
@@ -30,7 +38,8 @@ export type WithCli = <A extends unknown[]>(
   action: (cli: Cli, ...args: A) => Promise<void>,
 ) => (...args: A) => Promise<void>;
 
-export function cliFor(io: CliIo, options: GlobalOptions): Cli {
+export function cliFor(given: CliIo, options: GlobalOptions): Cli {
+  const io = { ...given, neverAsks: !options.input, isQuiet: options.quiet === true };
   const printer = printerFor(io, options.output);
   const path = configPath(io.env);
   const read = () => readConfig(path, printer.note);
@@ -39,9 +48,28 @@ export function cliFor(io: CliIo, options: GlobalOptions): Cli {
     io,
     options,
     userAgent: `corral/${versionText}`,
+    fetch: options.verbose === true ? shownFetch(io) : fetch,
     configPath: path,
     readConfig: read,
     changeConfig: async (change) => writeConfig(path, change(await read())),
     given: async () => ({ env: io.env, config: await read(), context: options.context, team: options.team }),
   };
 }
+
+/** Methods, addresses, answers and times. Headers and bodies have tokens, addresses have none. */
+const shownFetch =
+  ({ err }: CliIo): Fetch =>
+  async (url, init) => {
+    const startedAt = performance.now();
+    const say = (how: string) =>
+      err.write(`${init.method ?? 'GET'} ${url}: ${how}, ${Math.round(performance.now() - startedAt)} ms\n`);
+    try {
+      const response = await fetch(url, init);
+      const requestId = response.headers.get('x-correlation-id');
+      say(`${response.status}${requestId === null ? '' : `, request ${requestId}`}`);
+      return response;
+    } catch (error) {
+      say('no answer');
+      throw error;
+    }
+  };

@@ -20,6 +20,10 @@ export interface CliIo {
   readonly run: (command: readonly string[], env: NodeJS.ProcessEnv) => Promise<number | null>;
   /** Opens the address in a browser. */
   readonly openBrowser: (url: string) => Promise<unknown>;
+  /** Whether questions are errors, even on a terminal. */
+  readonly neverAsks?: boolean;
+  /** Whether only results, questions and errors are printed. */
+  readonly isQuiet?: boolean;
 }
 
 interface OutputStream extends NodeJS.WritableStream {
@@ -28,4 +32,5 @@ interface OutputStream extends NodeJS.WritableStream {
 }
 
 /** Whether somebody sits there: questions can be asked, and answers read. */
-export const isInteractive = ({ stdin, err }: CliIo): boolean => stdin.isTTY === true && err.isTTY === true;
+export const isInteractive = ({ stdin, err, neverAsks = false }: CliIo): boolean =>
+  !neverAsks && stdin.isTTY === true && err.isTTY === true;

@@ -63,6 +63,36 @@ describe('what is declared', () => {
   });
 });
 
+describe('what a command says besides its result', () => {
+  it('is nothing with --quiet, but for errors', async () => {
+    const changed = await fileOf(['web'], { region: 'fsn1' });
+
+    expect(await corral(['apply', '--quiet', '-f', changed])).toMatchObject({ code: 0, err: '' });
+    expect(await corral(['export', '-q', 'none'])).toMatchObject({ code: 4, err: expect.stringContaining('none') });
+    api.clusters.set('web', aCluster({ deletionProtection: true }));
+    const only = await fileOf(['api']);
+    expect((await corral(['apply', '-q', '--prune=9', '-f', only])).err).toContain('corral: web: deletion_protected');
+  });
+
+  it('is each request with --verbose, without the token', async () => {
+    const { code, err } = await corral(['get', 'web', '-o', 'json', '--verbose'], {
+      env: { CORRAL_TOKEN: 'corral_secret' },
+    });
+
+    expect(code).toBe(0);
+    expect(err).toMatch(/^GET http:\/\/\S+\/api\/v1\/teams\/acme\/clusters\/web\/: 200, \d+ ms$/m);
+    expect(err).not.toContain('corral_secret');
+  });
+
+  it('is no question with --no-input, even on a terminal', async () => {
+    expect(await corral(['delete', 'web', '--no-input'], typed('web\n'))).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--yes'),
+    });
+    expect(left()).toContain('web');
+  });
+});
+
 describe('what a file leaves to people', () => {
   const writeIgnoring = async (spec: object) => {
     const file = await fileOf(['web'], spec);

@@ -12,6 +12,8 @@ export interface Printer {
   readonly result: (data: unknown, text: string | (() => string)) => void;
   /** What is no result, on standard error. */
   readonly note: (text: string) => void;
+  /** What went wrong, on standard error, also with `--quiet`. */
+  readonly problem: (text: string) => void;
   /** Text as it is, on standard output. */
   readonly raw: (text: string) => void;
   /** Colours the text if the terminal of the results shows colours. */
@@ -21,14 +23,15 @@ export interface Printer {
 export const dataText = (format: Exclude<OutputFormat, 'table'>, data: unknown): string =>
   format === 'json' ? `${JSON.stringify(data, null, 2)}\n` : stringify(data);
 
-export function printerFor({ out, err, env }: CliIo, format: OutputFormat): Printer {
+export function printerFor({ out, err, env, isQuiet = false }: CliIo, format: OutputFormat): Printer {
   const hasColours = out.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
   return {
     result(data, text) {
       if (format !== 'table') out.write(dataText(format, data));
       else out.write(typeof text === 'function' ? text() : text);
     },
-    note: (text) => void err.write(`${text}\n`),
+    note: (text) => void (isQuiet || err.write(`${text}\n`)),
+    problem: (text) => void err.write(`${text}\n`),
     raw: (text) => void out.write(text),
     style: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
   };

@@ -16,7 +16,8 @@ export interface Progress {
 }
 
 /** @param names of all things, so that the bars are aligned */
-export function startProgress({ err, env }: CliIo, names: readonly string[]): Progress {
+export function startProgress({ err, env, isQuiet = false }: CliIo, names: readonly string[]): Progress {
+  if (isQuiet) return { show: () => undefined, end: () => undefined };
   return err.isTTY === true && env.TERM !== 'dumb' ? bars(err, names) : lines(err);
 }
 

@@ -81,7 +81,7 @@ async function planOf(cli: Cli, api: TeamApi, { file, prune }: FileOptions): Pro
 const showPlan = (cli: Cli, plan: TeamPlan): void => cli.result(teamPlanBody(plan), () => teamPlanText(cli, plan));
 
 function noteWrong(cli: Cli, { wrong }: TeamPlan): void {
-  for (const { failure } of wrong) cli.note(`corral: ${failure.sentence}`);
+  for (const { failure } of wrong) cli.problem(`corral: ${failure.sentence}`);
 }
 
 function endIfWrong(cli: Cli, plan: TeamPlan): void {
