@@ -8,6 +8,7 @@ import { connectionsCommand } from './connections/connections-command.js';
 import { demosCommand } from './dns/demos-command.js';
 import { dnsCommand } from './dns/dns-command.js';
 import { doctorCommand } from './doctor/doctor-command.js';
+import { addExamples } from './examples.js';
 import { exitCodes, ProgramFailed } from './exit-codes.js';
 import type { CliIo } from './io.js';
 import { kubeconfigCommand } from './kubeconfig/kubeconfig-command.js';
@@ -97,6 +98,7 @@ export function buildProgram({ out, err }: Pick<CliIo, 'out' | 'err'>, withCli: 
   ];
   for (const command of commands) program.addCommand(inherit(command, program));
   tab(program, { completionCommandName: 'completion' });
+  addExamples(program);
   return program;
 }
 

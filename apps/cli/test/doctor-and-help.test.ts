@@ -1,5 +1,9 @@
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Command } from 'commander';
 import { clockOf } from '../src/doctor/checks.js';
+import { exampleOf } from '../src/examples.js';
+import { buildProgram } from '../src/run-cli.js';
 import { type FakeService, runCorral, sendJson, startService } from './support/run-corral.js';
 
 describe('`doctor`', () => {
@@ -91,5 +95,26 @@ describe('help', () => {
     ['clusters list --phaze Ready', 'Did you mean --phase?'],
   ])('after `%s` says which command may be meant', async (line, meant) => {
     expect(await runCorral(line.split(' '))).toMatchObject({ code: 2, out: '', err: expect.stringContaining(meant) });
+  });
+});
+
+describe('the help of each command', () => {
+  const discarded = { out: new PassThrough(), err: new PassThrough() };
+  const program = () => buildProgram(discarded, () => async () => undefined);
+  const leavesOf = (command: Command, path: readonly string[] = []): string[] =>
+    command.commands.length === 0
+      ? [path.join(' ')]
+      : command.commands.flatMap((child) => leavesOf(child, [...path, child.name()]));
+  // `complete` is for the shells.
+  const leaves = leavesOf(program()).filter((path) => path !== 'complete');
+
+  it.each(leaves)('has an example that the command takes: %s', async (path) => {
+    const example = exampleOf(path) ?? '';
+    const words = [...(example.split(/ [<>] /)[0] ?? '').matchAll(/"([^"]*)"|'([^']*)'|(\S+)/g)];
+    const argv = words.map(([, double, single, plain]) => double ?? single ?? plain ?? '');
+
+    expect(example).not.toBe('');
+    // The action of `help` and of `completion` is their own.
+    if (!['help', 'completion'].includes(path)) await program().parseAsync(argv, { from: 'user' });
   });
 });

@@ -13,7 +13,6 @@ export function apiCommand(withCli: WithCli): Command {
     .argument('<path>', 'such as /api/v1/teams/{team}/clusters/; {team} is filled in')
     .option('-d, --data <file>', 'JSON to send; `-` reads standard input')
     .option('--if-match <etag>', 'change the resource only while it has this entity tag')
-    .addHelpText('after', "\nExample: corral api GET '/api/v1/teams/{team}/usage/?step=day'")
     .action(withCli(callApi));
 }
 

@@ -27,7 +27,6 @@ export function connectionsCommand(withCli: WithCli): Command {
     .description('connect a cloud project; its token is read from standard input (administrators)')
     .option('--name <name>', 'its name (default: the ref)')
     .addOption(new Option('--provider <provider>', 'of the project').choices(providers).default(providers[0]))
-    .addHelpText('after', '\nExample: corral connections create main < token-of-the-project')
     .action(withCli(createConnection));
   command
     .command('set <ref>')

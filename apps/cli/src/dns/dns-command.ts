@@ -66,7 +66,6 @@ export function dnsCommand(withCli: WithCli): Command {
     .command('token [command...]')
     .usage('[options] [-- command...]')
     .description('run a command with a DNS token of 15 minutes in HCLOUD_TOKEN, or print the token')
-    .addHelpText('after', '\nExample: corral dns token -- terraform apply')
     .action(withCli(dnsToken));
   return command;
 }

@@ -24,7 +24,6 @@ export function openCommand(withCli: WithCli): Command {
     .addArgument(new Argument('[page]', 'which page').choices(Object.keys(pages)).default('home'))
     .argument('[name]', 'with `clusters` or `connections`: of this one')
     .option('--print', 'print the address instead of opening it')
-    .addHelpText('after', '\nExample: corral open clusters web')
     .action(withCli(openPage));
 }
 

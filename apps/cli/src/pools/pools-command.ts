@@ -27,7 +27,6 @@ export function poolsCommand(withCli: WithCli): Command {
     .addOption(new Option('--max <nodes>', 'most nodes').argParser(nodeCount(clusterLimits.nodesPerCluster)))
     .option('--dry-run', 'show what would change, and change nothing')
     .option('-y, --yes', 'do not ask')
-    .addHelpText('after', '\nExample: corral pools set web general --min 2 --max 5')
     .action(withCli(setPool));
   command
     .command('delete <cluster> <pool>')

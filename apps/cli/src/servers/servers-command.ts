@@ -32,7 +32,6 @@ export function serversCommand(withCli: WithCli): Command {
       ),
     )
     .option('-y, --yes', 'do not ask')
-    .addHelpText('after', '\nExample: corral servers adopt main 4711')
     .action(withCli(adoptServer));
   command
     .command('release <connection> <number>')

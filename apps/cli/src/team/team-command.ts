@@ -30,7 +30,6 @@ export const teamFileCommands = (withCli: WithCli): Command[] => [
       '--prune [count]',
       'also delete what no file names, of the kinds that the files have; `--prune=2`: up to 2, without asking for the number',
     )
-    .addHelpText('after', '\nExample: corral apply -f team/ --yes --wait')
     .action(withCli(applyTeam)),
   new Command('diff')
     .description('show what `apply` would do; exits with 1 if anything would change, and with 2 after an error')

@@ -22,11 +22,6 @@ export function issuersCommand(withCli: WithCli): Command {
         .argParser(claimOption)
         .makeOptionMandatory(),
     )
-    .addHelpText(
-      'after',
-      '\nExample: corral issuers set github --issuer https://token.actions.githubusercontent.com \\' +
-        '\n  --audience https://clusters.example.org --account ci --claim sub=repo:acme/shop:ref:refs/heads/main',
-    )
     .action(withCli(setIssuer));
   command
     .command('delete <name>')
