@@ -39,7 +39,7 @@ export type WithCli = <A extends unknown[]>(
 ) => (...args: A) => Promise<void>;
 
 export function cliFor(given: CliIo, options: GlobalOptions): Cli {
-  const io = { ...given, neverAsks: !options.input, isQuiet: options.quiet === true };
+  const io = { ...given, neverAsks: !options.input || options.quiet === true, isQuiet: options.quiet === true };
   const printer = printerFor(io, options.output);
   const path = configPath(io.env);
   const read = () => readConfig(path, printer.note);

@@ -22,7 +22,7 @@ export interface CliIo {
   readonly openBrowser: (url: string) => Promise<unknown>;
   /** Whether questions are errors, even on a terminal. */
   readonly neverAsks?: boolean;
-  /** Whether only results, questions and errors are printed. */
+  /** Whether only results, errors and what people are to do is printed. */
   readonly isQuiet?: boolean;
 }
 

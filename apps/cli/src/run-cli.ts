@@ -58,7 +58,7 @@ export function buildProgram({ out, err }: Pick<CliIo, 'out' | 'err'>, withCli: 
     .option('--context <name>', 'the installation and team to use (default: CORRAL_CONTEXT, else the current context)')
     .option('--team <slug>', 'the team (default: CORRAL_TEAM, else that of the context)')
     .addOption(new Option('-o, --output <format>', 'how results are printed').choices(outputFormats).default('table'))
-    .addOption(new Option('-q, --quiet', 'print only results, questions and errors').conflicts('verbose'))
+    .addOption(new Option('-q, --quiet', 'print only results and errors, and never ask').conflicts('verbose'))
     .option('--verbose', 'also print each request to an API')
     .option('--no-input', 'never ask: what would be asked is an error')
     .helpOption('-h, --help', 'show help')

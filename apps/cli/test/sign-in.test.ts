@@ -285,6 +285,12 @@ describe('a machine without a browser', () => {
     expect(await readFile(folder.file('config.yaml'), 'utf8')).toContain('session: of-ann');
   });
 
+  it('shows the code also where it is to be quiet', async () => {
+    polls = [200];
+
+    expect(await login('--quiet')).toMatchObject({ code: 0, err: expect.stringContaining('BCDF-GHJK') });
+  });
+
   it.each<[string, number, string]>([
     ['access_denied', 1, 'was not allowed'],
     ['expired_token', 6, 'in time'],

@@ -52,7 +52,7 @@ export async function applyClusters(cli: Cli, savedPlan: string | undefined, opt
   const plans = plansText(cli, attempts).trimEnd();
   if (plans !== '') cli.note(plans);
   if (attempts.some(isUnplanned)) {
-    cli.note('Nothing was changed.');
+    cli.alert('Nothing was changed.');
     return report(cli, attempts.map(unbegun));
   }
   // A saved plan was read by those who let it be applied.

@@ -64,7 +64,7 @@ async function deleteFiles(cli: Cli, api: TeamApi, files: readonly string[], opt
   else cli.note(plansText(cli, attempts).trimEnd());
   const end = reportUnplanned(cli, attempts);
   if (end !== null) {
-    if (!dryRun) cli.note('Nothing was changed.');
+    if (!dryRun) cli.alert('Nothing was changed.');
     throw new CliExit(end);
   }
   if (dryRun) return;

@@ -129,6 +129,6 @@ export function report<T extends Outcome>(cli: Cli, outcomes: readonly T[], colu
   const wrong = outcomes.filter(({ end }) => end !== 'ok');
   // What is wrong with a document without a name begins with its place, which is its name here.
   for (const { name, error } of wrong)
-    cli.problem(`corral: ${error?.startsWith(`${name}: `) ? '' : `${name}: `}${error}`);
+    cli.alert(`corral: ${error?.startsWith(`${name}: `) ? '' : `${name}: `}${error}`);
   if (wrong.length > 0) throw new CliExit(commonReason(wrong.map(({ end }) => end)));
 }

@@ -117,7 +117,7 @@ export function attemptBody(attempt: Attempt): object {
 /** Says what is wrong with which document. @returns how the command ends, or null if nothing is wrong */
 export function reportUnplanned(cli: Cli, attempts: readonly Attempt[]): ExitReason | null {
   const wrong = attempts.filter(isUnplanned);
-  for (const { failure } of wrong) cli.problem(`corral: ${failure.sentence}`);
+  for (const { failure } of wrong) cli.alert(`corral: ${failure.sentence}`);
   return wrong.length === 0 ? null : commonReason(wrong.map(({ failure }) => failure.reason));
 }
 

@@ -19,10 +19,10 @@ import type { DnsZone } from './dns-zone.js';
  */
 export async function runPlan(cli: Cli, zone: DnsZone, plan: ChangePlan): Promise<void> {
   const { reason, stopped, failures } = await writeSets(cli, zone, plan);
-  for (const [key, failure] of failures) cli.note(printable(`${key}: ${failure}`));
-  if (stopped !== null) cli.note(stopped);
+  for (const [key, failure] of failures) cli.alert(printable(`${key}: ${failure}`));
+  if (stopped !== null) cli.alert(stopped);
   if (reason === 'ok') return;
-  cli.note(
+  cli.alert(
     reason === 'refused'
       ? 'Correct what is refused, then run the command again for what is left.'
       : 'Run the same command again for what is left.',

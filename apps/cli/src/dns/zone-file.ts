@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises';
-import { decodeZoneFile, type ParsedZoneFile, zoneFileLimits } from '@corral/contracts';
+import { decodeZoneFile, type ParsedZoneFile, type ZoneFileProblem, zoneFileLimits } from '@corral/contracts';
 import { originIn, planZoneFile, readZoneFile, type ZoneFilePlan } from '@corral/domain';
 import type { Cli } from '../cli.js';
 import { CliError, CliExit, usageError } from '../exit-codes.js';
@@ -106,8 +106,10 @@ async function planOf(
   const planned = planZoneFile(read, await list(), context, isPruning);
   cli.result(planBody(planned.plan, planned.notes), () => planText(planned.plan, cli.style, planned.notes));
   const { problems, notes, unlisted } = read.parsed;
-  for (const { line, message } of [...problems, ...notes]) cli.note(printable(`${file}:${line}: ${message}`));
-  if (unlisted > 0) cli.note(`And ${unlisted} more.`);
+  const at = ({ line, message }: ZoneFileProblem) => printable(`${file}:${line}: ${message}`);
+  for (const problem of problems) cli.alert(at(problem));
+  for (const note of notes) cli.note(at(note));
+  if (unlisted > 0) cli.alert(`And ${unlisted} more.`);
   return { parsed: read.parsed, planned };
 }
 

@@ -12,8 +12,8 @@ export interface Printer {
   readonly result: (data: unknown, text: string | (() => string)) => void;
   /** What is no result, on standard error. */
   readonly note: (text: string) => void;
-  /** What went wrong, on standard error, also with `--quiet`. */
-  readonly problem: (text: string) => void;
+  /** What people have to read, on standard error, also with `--quiet`: what went wrong, or what they are to do. */
+  readonly alert: (text: string) => void;
   /** Text as it is, on standard output. */
   readonly raw: (text: string) => void;
   /** Colours the text if the terminal of the results shows colours. */
@@ -31,7 +31,7 @@ export function printerFor({ out, err, env, isQuiet = false }: CliIo, format: Ou
       else out.write(typeof text === 'function' ? text() : text);
     },
     note: (text) => void (isQuiet || err.write(`${text}\n`)),
-    problem: (text) => void err.write(`${text}\n`),
+    alert: (text) => void err.write(`${text}\n`),
     raw: (text) => void out.write(text),
     style: (style, text) => (hasColours ? styleText(style, text, { validateStream: false }) : text),
   };

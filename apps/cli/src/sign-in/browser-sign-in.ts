@@ -19,7 +19,7 @@ export async function signInWithBrowser(
   const loopback = await listenForCode(state, io.signal);
   try {
     const page = pageAddress(url, { state, verifier, redirectUri: loopback.redirectUri });
-    cli.note(`Open this page to sign in${browser ? ', if your browser does not' : ''}:\n\n  ${page}\n`);
+    cli.alert(`Open this page to sign in${browser ? ', if your browser does not' : ''}:\n\n  ${page}\n`);
     if (!(browser && (await opens(cli, page)))) {
       cli.note('Is there no browser on this machine? Stop this, and use `corral login --device`.');
     }

@@ -15,8 +15,8 @@ export async function signInWithDevice(cli: Cli, url: string): Promise<StoredCon
   const client = createClient({ baseUrl: url, credentials: 'none', userAgent, signal: io.signal });
   const { body } = await client.startDeviceSignIn({}, { body: { client_id: CLIENT_ID, ...thisDevice() } });
   const minutes = Math.round(body.expires_in / 60);
-  cli.note(`Open this page in a browser, on any machine:\n\n  ${body.verification_uri}\n`);
-  cli.note(`and type this code, within ${minutes} minutes:\n\n  ${body.user_code}\n`);
+  cli.alert(`Open this page in a browser, on any machine:\n\n  ${body.verification_uri}\n`);
+  cli.alert(`and type this code, within ${minutes} minutes:\n\n  ${body.user_code}\n`);
   return contextOfSession(cli, url, await poll(cli, url, body));
 }
 

@@ -49,7 +49,7 @@ export async function applyTeam(cli: Cli, options: ApplyOptions): Promise<void> 
   const text = teamPlanText(cli, plan).trimEnd();
   if (text !== '') cli.note(text);
   if (plan.wrong.length > 0) {
-    cli.note('Nothing was changed.');
+    cli.alert('Nothing was changed.');
     const skipped = stages.flatMap(({ kind, names }) => names.map((name) => ({ kind, ...untouched(name, 'skipped') })));
     return reportTeam(cli, [...plan.wrong.map(wrongOutcome), ...skipped]);
   }
@@ -81,7 +81,7 @@ async function planOf(cli: Cli, api: TeamApi, { file, prune }: FileOptions): Pro
 const showPlan = (cli: Cli, plan: TeamPlan): void => cli.result(teamPlanBody(plan), () => teamPlanText(cli, plan));
 
 function noteWrong(cli: Cli, { wrong }: TeamPlan): void {
-  for (const { failure } of wrong) cli.problem(`corral: ${failure.sentence}`);
+  for (const { failure } of wrong) cli.alert(`corral: ${failure.sentence}`);
 }
 
 function endIfWrong(cli: Cli, plan: TeamPlan): void {
@@ -150,7 +150,7 @@ async function runStages(stages: readonly Stage[]): Promise<TeamOutcome[]> {
 async function runSets(cli: Cli, plan: TeamPlan): Promise<Outcome[]> {
   if (plan.sets === null) return [];
   const { reason, stopped, failures } = await writeSets(cli, plan.sets.zone, plan.sets.plan);
-  if (stopped !== null) cli.note(stopped);
+  if (stopped !== null) cli.alert(stopped);
   return setChanges(plan).map(({ key, from, to }) => {
     const failure = failures.get(key);
     if (failure !== undefined) return failed(key, failure, reason);
