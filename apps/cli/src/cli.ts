@@ -22,9 +22,8 @@ type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 export interface Cli extends Printer {
   readonly io: CliIo;
   readonly options: GlobalOptions;
-  readonly userAgent: string;
-  /** Sends the requests of clients, and shows them with `--verbose`. */
-  readonly fetch: Fetch;
+  /** Options of every client of an API: who asks, and what sends the requests, which shows them with `--verbose`. */
+  readonly sending: { readonly userAgent: string; readonly fetch: Fetch };
   readonly configPath: string;
   readonly readConfig: () => Promise<ConfigFile>;
   /** Reads the configuration again and replaces it. */
@@ -47,8 +46,7 @@ export function cliFor(given: CliIo, options: GlobalOptions): Cli {
     ...printer,
     io,
     options,
-    userAgent: `corral/${versionText}`,
-    fetch: options.verbose === true ? shownFetch(io) : fetch,
+    sending: { userAgent: `corral/${versionText}`, fetch: options.verbose === true ? shownFetch(io) : fetch },
     configPath: path,
     readConfig: read,
     changeConfig: async (change) => writeConfig(path, change(await read())),

@@ -285,6 +285,15 @@ describe('a machine without a browser', () => {
     expect(await readFile(folder.file('config.yaml'), 'utf8')).toContain('session: of-ann');
   });
 
+  it('shows its requests if it is asked to, without what is secret', async () => {
+    polls = [200];
+    const { err } = await login('--verbose');
+
+    expect(err).toMatch(/^POST http:\S+\/auth\/device\/: 200, /m);
+    expect(err).toMatch(/^POST http:\S+\/auth\/token\/: 200, /m);
+    expect(err).not.toMatch(/secret-of-the-machine|of-ann/);
+  });
+
   it('shows the code also where it is to be quiet', async () => {
     polls = [200];
 

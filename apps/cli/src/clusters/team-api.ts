@@ -34,13 +34,12 @@ export async function connectTeam(cli: Cli, options: ConnectOptions = {}): Promi
 
 /** The cluster API, without a team. */
 export async function connectClusters(cli: Cli, { spareMs }: ConnectOptions = {}) {
-  const { given, io, userAgent, fetch } = cli;
+  const { given, io, sending } = cli;
   const { url, credentials, team, exchanged } = clusterAccess(await given());
   const client = createClient({
     baseUrl: url,
     credentials: exchanged === undefined ? credentials : { bearer: exchangedToken(cli, exchanged, spareMs) },
-    userAgent,
-    fetch,
+    ...sending,
     signal: io.signal,
     timeoutMs: CALL_MS,
     retries: RETRIES,

@@ -24,14 +24,13 @@ const CALL_MS = 120_000;
 
 /** Connects by a DNS token, or else by the session of a signed-in person. @throws CliError without both */
 export async function connectDns(cli: Cli): Promise<CorralDnsClient> {
-  const { given, io, userAgent, fetch } = cli;
+  const { given, io, sending } = cli;
   const access = dnsAccess(await given());
   const { url, bearer } = access === null ? await accessBySession(cli) : { url: access.url, bearer: access.token };
   return createDnsClient({
     baseUrl: url,
     credentials: { bearer },
-    userAgent,
-    fetch,
+    ...sending,
     requestTimeoutMs: REQUEST_MS,
     timeoutMs: CALL_MS,
     pause: io.sleep,

@@ -1,10 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { platform } from 'node:os';
+import { commandLineClient } from '@corral/contracts';
 import type { Cli } from '../cli.js';
 import type { StoredContext } from '../settings/config-file.js';
 import { listenForCode } from './loopback.js';
 import { requestToken } from './request-token.js';
-import { CLIENT_ID, contextOfSession, thisDevice } from './session-context.js';
+import { contextOfSession, thisDevice } from './session-context.js';
 
 const secret = () => randomBytes(32).toString('base64url');
 
@@ -25,7 +26,7 @@ export async function signInWithBrowser(
     }
     const token = await requestToken(cli, url, {
       grant_type: 'authorization_code',
-      client_id: CLIENT_ID,
+      client_id: commandLineClient,
       code: await loopback.code,
       redirect_uri: loopback.redirectUri,
       code_verifier: verifier,
@@ -58,7 +59,7 @@ interface Attempt {
 
 function pageAddress(url: string, { state, verifier, redirectUri }: Attempt): string {
   const query = new URLSearchParams({
-    client_id: CLIENT_ID,
+    client_id: commandLineClient,
     response_type: 'code',
     redirect_uri: redirectUri,
     code_challenge: createHash('sha256').update(verifier).digest('base64url'),

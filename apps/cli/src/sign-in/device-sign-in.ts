@@ -1,19 +1,19 @@
 import { type ClusterSchemas, createClient, isCorralError } from '@corral/client';
+import { commandLineClient, deviceCodeGrant } from '@corral/contracts';
 import type { Cli } from '../cli.js';
 import { CliError } from '../exit-codes.js';
 import type { StoredContext } from '../settings/config-file.js';
 import { requestToken } from './request-token.js';
-import { CLIENT_ID, contextOfSession, thisDevice } from './session-context.js';
+import { contextOfSession, thisDevice } from './session-context.js';
 
-const GRANT = 'urn:ietf:params:oauth:grant-type:device_code';
 /** RFC 8628 section 3.5. */
 const SLOW_DOWN_SECONDS = 5;
 
 /** Lets a person allow this command in a browser of any machine (RFC 8628). */
 export async function signInWithDevice(cli: Cli, url: string): Promise<StoredContext> {
-  const { io, userAgent } = cli;
-  const client = createClient({ baseUrl: url, credentials: 'none', userAgent, signal: io.signal });
-  const { body } = await client.startDeviceSignIn({}, { body: { client_id: CLIENT_ID, ...thisDevice() } });
+  const { io, sending } = cli;
+  const client = createClient({ baseUrl: url, credentials: 'none', ...sending, signal: io.signal });
+  const { body } = await client.startDeviceSignIn({}, { body: { client_id: commandLineClient, ...thisDevice() } });
   const minutes = Math.round(body.expires_in / 60);
   cli.alert(`Open this page in a browser, on any machine:\n\n  ${body.verification_uri}\n`);
   cli.alert(`and type this code, within ${minutes} minutes:\n\n  ${body.user_code}\n`);
@@ -26,7 +26,7 @@ async function poll(
   url: string,
   { device_code: code, expires_in: seconds, interval }: ClusterSchemas['DeviceAuthorization'],
 ): Promise<ClusterSchemas['IssuedToken']> {
-  const form = { grant_type: GRANT, client_id: CLIENT_ID, device_code: code };
+  const form = { grant_type: deviceCodeGrant, client_id: commandLineClient, device_code: code };
   let pause = interval;
   for (let waited = 0; waited <= seconds; waited += pause) {
     await cli.io.sleep(pause * 1_000, cli.io.signal);

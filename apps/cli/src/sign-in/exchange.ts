@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { resolve } from 'node:path';
+import { tokenExchangeGrant } from '@corral/contracts';
 import type { Cli } from '../cli.js';
 import { usageError } from '../exit-codes.js';
 import type { StoredContext } from '../settings/config-file.js';
@@ -7,7 +8,6 @@ import { checkedToken } from '../settings/settings.js';
 import { requestToken } from './request-token.js';
 
 /** RFC 8693. */
-const GRANT = 'urn:ietf:params:oauth:grant-type:token-exchange';
 const SUBJECT_TOKEN_TYPE = 'urn:ietf:params:oauth:token-type:jwt';
 const FILE_CHARACTERS_MAX = 16_384;
 /** A token is not used when it would end during a command. */
@@ -69,7 +69,7 @@ async function exchange(cli: Cli, { url = '', team, account, subjectTokenFile = 
   });
   if (subjectToken.length > FILE_CHARACTERS_MAX) throw usageError(`${subjectTokenFile} is too long for a token.`);
   const { access_token, expires_in } = await requestToken(cli, url, {
-    grant_type: GRANT,
+    grant_type: tokenExchangeGrant,
     audience: `${team}/${account}`,
     subject_token_type: SUBJECT_TOKEN_TYPE,
     subject_token: checkedToken(subjectToken.trim(), 'The token to exchange'),

@@ -10,7 +10,7 @@ type TokenForm = { readonly grant_type: string } & Readonly<Record<string, strin
  *
  * @param form which is sent once: a code is valid for one request
  */
-export async function requestToken({ io, userAgent }: Cli, url: string, form: TokenForm): Promise<IssuedToken> {
-  const client = createClient({ baseUrl: url, credentials: 'none', userAgent, signal: io.signal, retries: 0 });
+export async function requestToken({ io, sending }: Cli, url: string, form: TokenForm): Promise<IssuedToken> {
+  const client = createClient({ baseUrl: url, credentials: 'none', ...sending, signal: io.signal, retries: 0 });
   return (await client.exchangeToken({}, { body: form })).body;
 }

@@ -5,8 +5,6 @@ import type { Cli } from '../cli.js';
 import { CliError, usageError } from '../exit-codes.js';
 import type { StoredContext } from '../settings/config-file.js';
 
-export const CLIENT_ID = 'corral-cli';
-
 /** The name of this machine, for the page on which a person decides. @returns nothing for a name without usable characters */
 export function thisDevice(): { readonly device?: string } {
   const device = hostname()
@@ -28,8 +26,8 @@ export async function contextOfSession(
 }
 
 /** The team that was asked for, or the only one. */
-async function teamOf({ options, io, userAgent, note }: Cli, url: string, session: string): Promise<string | null> {
-  const client = createClient({ baseUrl: url, credentials: { session }, userAgent, signal: io.signal });
+async function teamOf({ options, io, sending, note }: Cli, url: string, session: string): Promise<string | null> {
+  const client = createClient({ baseUrl: url, credentials: { session }, ...sending, signal: io.signal });
   const { body } = await client.getMe({}, {});
   const slugs = body.teams.map(({ slug }) => slug);
   const wanted = options.team ?? (io.env.CORRAL_TEAM || undefined);

@@ -129,7 +129,7 @@ async function signOut(cli: Cli): Promise<void> {
     const client = createClient({
       baseUrl: stored.url,
       credentials: { session: stored.session },
-      userAgent: cli.userAgent,
+      ...cli.sending,
       signal: cli.io.signal,
     });
     await client.signOut().catch((error: unknown) => {
