@@ -116,6 +116,14 @@ describe('documents', () => {
     ]);
   });
 
+  it('are 1,000 at most', async () => {
+    const many = (count: number) => async () =>
+      Buffer.from(Array.from({ length: count }, (_, at) => document(`c${at}`)).join('---\n'));
+
+    expect(await readDocuments(['-'], many(1_000), 'acme')).toHaveLength(1_000);
+    await expect(readDocuments(['-'], many(1_001), 'acme')).rejects.toThrow('More than 1000 clusters are too many');
+  });
+
   it('can be a list, as kubectl knows it and as `clusters list` prints it', () => {
     const items = ['web', 'api'].map((name) => ({
       apiVersion: 'clusters.corral.dev/v1',

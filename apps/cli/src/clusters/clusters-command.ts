@@ -1,7 +1,7 @@
 import { clusterPhases } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { WithCli } from '../cli.js';
-import { timeoutOption } from '../settings/options.js';
+import { allowRemovalsOption, dryRunOption, filesOption, timeoutOption, yesOption } from '../settings/options.js';
 import { applyClusters, diffDocuments, planToFile } from './apply.js';
 import { deleteClusters } from './delete.js';
 import type { LifecycleOptions } from './end-operation.js';
@@ -12,10 +12,6 @@ import { listClusters, showCluster } from './show.js';
 import { waitForClusters } from './wait.js';
 
 const waitOption = () => new Option('--wait', 'wait until the operation has ended');
-const dryRunOption = () => new Option('--dry-run', 'show what would change, and change nothing');
-const yesOption = () => new Option('-y, --yes', 'do not ask');
-const filesOption = () =>
-  new Option('-f, --file <paths...>', 'files and folders in YAML or JSON; `-` reads standard input');
 const neededFiles = () => filesOption().makeOptionMandatory();
 const pruneOption = () =>
   new Option('--prune', 'also plan the deletion of the clusters of the team that no file names');
@@ -44,7 +40,7 @@ export function clustersCommand(withCli: WithCli): Command {
     .addOption(timeoutOption())
     .addOption(dryRunOption())
     .addOption(yesOption())
-    .option('--allow-removals', 'without a terminal: allow changes that remove, replace or wipe nodes and servers')
+    .addOption(allowRemovalsOption())
     .option(
       '--prune [count]',
       'also delete the clusters of the team that no file names; `--prune=2`: up to 2, without asking for the number',

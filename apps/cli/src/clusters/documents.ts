@@ -55,6 +55,7 @@ export const readDocuments = (
     team,
     titleOf: ({ name }) => `Cluster ${name}`,
     nothing: 'there is no cluster in it',
+    most: [1_000, 'clusters'],
   });
 
 export const parseDocuments = (text: string, source: string, team: string): (ClusterDocument | BadDocument)[] =>

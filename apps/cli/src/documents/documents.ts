@@ -48,7 +48,6 @@ interface Reading<T> {
   readonly team: string;
 }
 
-const DECLARED_MAX = 10_000;
 const ALIASES_MAX = 1_000;
 const STRANGERS_SHOWN = 5;
 
@@ -58,6 +57,7 @@ const STRANGERS_SHOWN = 5;
  * @param paths as for `readTexts`
  * @param titleOf what is declared only once, such as `Cluster web`
  * @param nothing says that the files declare nothing, such as `there is no cluster in it`
+ * @param most how many there may be, and what they are
  * @throws CliError that names the file and what is wrong, if it cannot be read or something is declared twice
  */
 export async function readDeclared<T extends Declared>(
@@ -66,8 +66,13 @@ export async function readDeclared<T extends Declared>(
   {
     titleOf,
     nothing,
+    most: [max, what],
     ...reading
-  }: Reading<T> & { readonly titleOf: (declared: T) => string; readonly nothing: string },
+  }: Reading<T> & {
+    readonly titleOf: (declared: T) => string;
+    readonly nothing: string;
+    readonly most: readonly [number, string];
+  },
 ): Promise<(T | BadDocument)[]> {
   const texts = await readTexts(paths, readInput);
   const documents = texts.flatMap(({ text, source }) => parseDeclared(text, source, reading));
@@ -80,7 +85,7 @@ export async function readDeclared<T extends Declared>(
     seen.set(title, document.source);
   }
   if (documents.length === 0) throw usageError(`${paths.join(', ')}: ${nothing}.`);
-  if (documents.length > DECLARED_MAX) throw usageError(`More than ${DECLARED_MAX} documents are too many at once.`);
+  if (documents.length > max) throw usageError(`More than ${max} ${what} are too many at once.`);
   return documents;
 }
 

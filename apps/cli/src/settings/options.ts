@@ -45,3 +45,10 @@ export const timeoutOption = (): Option =>
   new Option('--timeout <duration>', 'how long to wait, such as 90s or 30m')
     .default(durationOption(TIMEOUT), TIMEOUT)
     .argParser(durationOption);
+
+export const filesOption = (): Option =>
+  new Option('-f, --file <paths...>', 'files and folders in YAML or JSON; `-` reads standard input');
+export const dryRunOption = (): Option => new Option('--dry-run', 'show what would change, and change nothing');
+export const yesOption = (): Option => new Option('-y, --yes', 'do not ask');
+export const allowRemovalsOption = (): Option =>
+  new Option('--allow-removals', 'without a terminal: allow changes that remove, replace or wipe nodes and servers');

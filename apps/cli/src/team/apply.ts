@@ -12,7 +12,7 @@ import {
   untouched,
 } from '../clusters/outcomes.js';
 import { type Asked, notePermissions, permit, permittedDeletions } from '../clusters/permission.js';
-import { commonReason, isChange, isDeletion } from '../clusters/plan-documents.js';
+import { isChange, isDeletion, reportUnplanned } from '../clusters/plan-documents.js';
 import { connectTeam, type TeamApi } from '../clusters/team-api.js';
 import { writeSets } from '../dns/run-plan.js';
 import { readDeclared } from '../documents/documents.js';
@@ -43,7 +43,8 @@ export async function applyTeam(cli: Cli, options: ApplyOptions): Promise<void> 
   const stages = stagesOf(cli, api, plan, { wait: options.wait === true, endsAt: performance.now() + options.timeout });
   if (options.dryRun) {
     showPlan(cli, plan);
-    endIfWrong(cli, plan);
+    const end = reportUnplanned(cli, plan.wrong);
+    if (end !== null) throw new CliExit(end);
     return notePermissions(cli, askedOf(plan), permitted);
   }
   const text = teamPlanText(cli, plan).trimEnd();
@@ -62,8 +63,7 @@ export function diffTeam(cli: Cli, options: FileOptions): Promise<void> {
   return withDiffCodes(cli, async () => {
     const plan = await planOf(cli, await connectTeam(cli), options);
     showPlan(cli, plan);
-    noteWrong(cli, plan);
-    if (plan.wrong.length > 0) throw new CliExit('usage');
+    if (reportUnplanned(cli, plan.wrong) !== null) throw new CliExit('usage');
     if (changesAnything(plan)) throw new CliExit('refused');
   });
 }
@@ -74,20 +74,12 @@ async function planOf(cli: Cli, api: TeamApi, { file, prune }: FileOptions): Pro
     team: api.team,
     titleOf: ({ kind, name }) => `The ${kindNames[kind]} ${name}`,
     nothing: 'there is nothing of a team in it',
+    most: [10_000, 'documents and record sets'],
   });
   return planTeam(cli, api, documents, prune !== undefined);
 }
 
 const showPlan = (cli: Cli, plan: TeamPlan): void => cli.result(teamPlanBody(plan), () => teamPlanText(cli, plan));
-
-function noteWrong(cli: Cli, { wrong }: TeamPlan): void {
-  for (const { failure } of wrong) cli.alert(`corral: ${failure.sentence}`);
-}
-
-function endIfWrong(cli: Cli, plan: TeamPlan): void {
-  noteWrong(cli, plan);
-  if (plan.wrong.length > 0) throw new CliExit(commonReason(plan.wrong.map(({ failure }) => failure.reason)));
-}
 
 const askedOf = (plan: TeamPlan): Asked => ({
   changes: plan.clusters.filter(isChange),

@@ -1,14 +1,10 @@
-import { Command, Option } from 'commander';
+import { Command } from 'commander';
 import type { WithCli } from '../cli.js';
-import { timeoutOption } from '../settings/options.js';
+import { allowRemovalsOption, dryRunOption, filesOption, timeoutOption, yesOption } from '../settings/options.js';
 import { applyTeam, diffTeam } from './apply.js';
 import { exportTeam } from './export.js';
 
-const filesOption = () =>
-  new Option(
-    '-f, --file <paths...>',
-    'files and folders in YAML or JSON; `-` reads standard input',
-  ).makeOptionMandatory();
+const neededFiles = () => filesOption().makeOptionMandatory();
 
 /** A team as files in git declare it. */
 export const teamFileCommands = (withCli: WithCli): Command[] => [
@@ -20,12 +16,12 @@ export const teamFileCommands = (withCli: WithCli): Command[] => [
     .action(withCli(exportTeam)),
   new Command('apply')
     .description('change clusters, record sets and access of the team to match files, in one plan')
-    .addOption(filesOption())
+    .addOption(neededFiles())
     .option('--wait', 'wait until the operations of clusters have ended')
     .addOption(timeoutOption())
-    .option('--dry-run', 'show what would change, and change nothing')
-    .option('-y, --yes', 'do not ask')
-    .option('--allow-removals', 'without a terminal: allow changes that remove, replace or wipe nodes and servers')
+    .addOption(dryRunOption())
+    .addOption(yesOption())
+    .addOption(allowRemovalsOption())
     .option(
       '--prune [count]',
       'also delete what no file names, of the kinds that the files have; `--prune=2`: up to 2, without asking for the number',
@@ -33,7 +29,7 @@ export const teamFileCommands = (withCli: WithCli): Command[] => [
     .action(withCli(applyTeam)),
   new Command('diff')
     .description('show what `apply` would do; exits with 1 if anything would change, and with 2 after an error')
-    .addOption(filesOption())
+    .addOption(neededFiles())
     .option('--prune', 'also plan the deletion of what no file names, of the kinds that the files have')
     .action(withCli(diffTeam)),
 ];
