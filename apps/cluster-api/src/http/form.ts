@@ -1,4 +1,4 @@
-import { clusterLimits } from '@corral/contracts';
+import { clusterLimits, InvalidBody } from '@corral/contracts';
 import { bytesOf } from '@corral/http-api';
 import type { Request } from 'express';
 import { Problem } from '../problem.js';
@@ -32,3 +32,17 @@ export function formOf(req: Request): Readonly<Record<string, string>> {
 
 /** Without control characters, and the replacement for what is not UTF-8. */
 const isCleanText = (text: string): boolean => !/[\p{Cc}\ufffd]/u.test(text);
+
+/**
+ * Reads a form of an OAuth client, which expects 400 for a wrong parameter, too.
+ *
+ * @throws Problem `invalid_token_request`, or what `formOf` throws
+ */
+export function oauthFormOf<T>(req: Request, parse: (form: Readonly<Record<string, string>>) => T): T {
+  try {
+    return parse(formOf(req));
+  } catch (error) {
+    if (error instanceof InvalidBody) throw new Problem('invalid_token_request', `${error.message}.`);
+    throw error;
+  }
+}

@@ -11,8 +11,9 @@ import {
 import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { type Caller, clustersOf } from '../changes/caller.js';
-import { callerOf, readmission } from '../http/caller.js';
+import { callerOf } from '../http/caller.js';
 import { operationWaitRoom } from '../http/limits.js';
+import { readmission } from '../http/readmission.js';
 import { parsePaging, preferredWaitSeconds } from '../http/request.js';
 import { cursorAt, pageOf, positionOf } from '../paging.js';
 import { notFound } from '../problem.js';

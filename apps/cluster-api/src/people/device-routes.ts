@@ -1,7 +1,6 @@
 import {
   type ClusterOperationId,
   clusterLimits,
-  InvalidBody,
   parseDeviceDecision,
   parseDevicePost,
   shownUserCode,
@@ -10,7 +9,7 @@ import {
 import type { Request, RequestHandler, Response } from 'express';
 import { recordAudit } from '../audit/record-audit.js';
 import { requestContextOf, signedInOf } from '../http/caller.js';
-import { formOf } from '../http/form.js';
+import { oauthFormOf } from '../http/form.js';
 import { bodyOf } from '../http/request.js';
 import { notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
@@ -34,7 +33,7 @@ export function deviceRoutes({ config, prisma, devices }: Services, forgiveCalle
       const consoleUrl = config.consoleUrl();
       if (consoleUrl === null)
         throw new Problem('not_found', 'There is no console here, on which people confirm a code.');
-      const name = nameOfProgram({ device: parsedForm(req).device ?? null });
+      const name = nameOfProgram({ device: oauthFormOf(req, parseDevicePost).device ?? null });
       const userAgent = req.headers['user-agent'] ?? '';
       const { deviceCode, userCode } = await devices.begin({ name, address: req.ip ?? '', userAgent });
       const page = `${consoleUrl}/device`;
@@ -79,14 +78,4 @@ export function deviceRoutes({ config, prisma, devices }: Services, forgiveCalle
       res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
-}
-
-/** OAuth clients expect 400 for a wrong parameter. */
-function parsedForm(req: Request) {
-  try {
-    return parseDevicePost(formOf(req));
-  } catch (error) {
-    if (error instanceof InvalidBody) throw new Problem('invalid_token_request', `${error.message}.`);
-    throw error;
-  }
 }

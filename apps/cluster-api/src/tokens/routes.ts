@@ -7,7 +7,6 @@ import {
   clusterLimits,
   commandLineClient,
   deviceCodeGrant,
-  InvalidBody,
   type IssuedTokenBody,
   type ProblemCode,
   parseTokenPost,
@@ -20,7 +19,7 @@ import {
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { requestContextOf } from '../http/caller.js';
-import { formOf } from '../http/form.js';
+import { oauthFormOf } from '../http/form.js';
 import { Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { type ExchangeServices, exchangeToken } from './exchange.js';
@@ -99,7 +98,7 @@ export function tokenRoutes(services: Services, forgiveSender: (res: Response) =
 
   return {
     async exchangeToken(req, res) {
-      const form = parsedForm(req);
+      const form = oauthFormOf(req, parseTokenPost);
       const grant = tokenGrants.find((known) => known === form.grant_type);
       if (grant === undefined) {
         const detail = `grant_type must be one of ${tokenGrants.join(', ')}.`;
@@ -141,16 +140,6 @@ const pollRefusals: Readonly<Record<PollRefusal, () => Problem>> = {
   ),
   invalid_grant: pollRefusal('invalid_grant', 'The code is wrong, or was used before. Sign in again.', 'invalid_grant'),
 };
-
-/** OAuth clients expect 400 for a wrong parameter, too. */
-function parsedForm(req: Request): TokenPost {
-  try {
-    return parseTokenPost(formOf(req));
-  } catch (error) {
-    if (error instanceof InvalidBody) throw invalidRequest(`${error.message}.`);
-    throw error;
-  }
-}
 
 /** What a token could not have must not be asked for: the caller would rely on it. */
 function checkExchange(form: TokenPost): void {
