@@ -104,9 +104,12 @@ export const priceStore = ({ pool, prisma }: Database) => ({
    */
   async claimDue(limit: number, retryMs: number): Promise<DuePrices[]> {
     const unread = { where: { phase: 'Ready', priceList: null }, select: { id: true }, take: limit } as const;
-    const dueAt = await readClock(prisma);
-    const added = (await prisma.connection.findMany(unread)).map(({ id }) => ({ connectionId: id, dueAt }));
-    if (added.length > 0) await prisma.priceList.createMany({ data: added, skipDuplicates: true });
+    const found = await prisma.connection.findMany(unread);
+    if (found.length > 0) {
+      const dueAt = await readClock(prisma);
+      const data = found.map(({ id }) => ({ connectionId: id, dueAt }));
+      await prisma.priceList.createMany({ data, skipDuplicates: true });
+    }
     const claimed = await claimRows(prisma, ofReadyConnections, { limit, retryMs });
     if (claimed.size === 0) return [];
     const rows = await prisma.connection.findMany({
