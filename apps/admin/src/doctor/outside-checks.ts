@@ -3,6 +3,7 @@ import { connect } from 'node:tls';
 import type { Condition } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { connectGarden, type GardenClient, reconcilerRights } from '@corral/garden';
+import { silentLog } from '@corral/service';
 import { OperatorError } from '../operator-error.js';
 import { type Check, failed, ok, type Result, unchecked, warning } from './check.js';
 
@@ -41,7 +42,7 @@ async function waitingForGarden(prisma: Prisma): Promise<Result | null> {
 async function rightsMissingTo(kubeconfigPath: string): Promise<string[]> {
   let client: GardenClient | null = null;
   try {
-    client = connectGarden({ kubeconfigPath, cloudProfileName: '-', timeoutMs: CONNECT_MS, log: silent });
+    client = connectGarden({ kubeconfigPath, cloudProfileName: '-', timeoutMs: CONNECT_MS, log: silentLog });
     return await client.missingRights(reconcilerRights);
   } catch (error) {
     throw new OperatorError(`The garden cannot be asked with ${kubeconfigPath}: ${(error as Error).message}`);
@@ -49,8 +50,6 @@ async function rightsMissingTo(kubeconfigPath: string): Promise<string[]> {
     await client?.close();
   }
 }
-
-const silent = { warn: () => undefined, error: () => undefined };
 
 export const connections: Check = async ({ context }) => {
   const rejected = await context.prisma.connection.findMany({
