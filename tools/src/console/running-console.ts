@@ -28,8 +28,8 @@ interface ContextOptions {
 export interface RunningConsole {
   readonly dev: DevFile;
   readonly browser: Browser;
-  /** Windows in which the administrator is signed in. */
-  signedIn(options: ContextOptions): Promise<BrowserContext>;
+  /** Windows in which somebody is signed in. @param sessionid of the administrator if not of another person */
+  signedIn(options: ContextOptions, sessionid?: string): Promise<BrowserContext>;
   /** Address of a page of the team. @param path such as `/clusters` */
   pageUrl(path: string): string;
   /** A request to the cluster API. @param path below `PUBLIC_URL` @throws Error unless it is accepted */
@@ -56,17 +56,17 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
   const dev: DevFile = JSON.parse(await readFile(join(state, 'dev.json'), 'utf8'));
   const [team] = dev.teams;
   if (team === undefined) throw new Error('npm start created no team');
-  const cookie = { name: 'sessionid', value: team.admin.sessionid };
   return {
     dev,
     browser,
-    async signedIn({ theme, width, height }) {
+    async signedIn({ theme, width, height }, sessionid = team.admin.sessionid) {
       const context = await browser.newContext({ viewport: { width, height }, colorScheme: theme, locale: 'en-GB' });
-      await context.addCookies([{ ...cookie, url: dev.baseUrl }]);
+      await context.addCookies([{ name: 'sessionid', value: sessionid, url: dev.baseUrl }]);
       return context;
     },
     pageUrl: (path) => `${dev.consoleUrl.replace(/\/$/, '')}/teams/${team.slug}${path}`,
-    api: (method, path, body) => send(method, `${dev.baseUrl}${path}`, { cookie: `sessionid=${cookie.value}` }, body),
+    api: (method, path, body) =>
+      send(method, `${dev.baseUrl}${path}`, { cookie: `sessionid=${team.admin.sessionid}` }, body),
     dns: (method, path, body) =>
       send(method, `${dev.dnsUrl}/zones/${dev.zoneName}${path}`, { authorization: `Bearer ${team.dnsToken}` }, body),
     async stop() {

@@ -122,17 +122,16 @@ async function createMany(dns: RunningConsole['dns'], slug: string): Promise<voi
 }
 
 async function takeScene(
-  { dev, browser }: RunningConsole,
+  running: RunningConsole,
   { name: scene, team, sessionid, paths, arrange }: Scene,
   { theme, width, folder }: { readonly theme: 'light' | 'dark'; readonly width: number; readonly folder: string },
 ): Promise<void> {
   const viewport = { width, height: HEIGHT };
-  const context = await browser.newContext({ viewport, colorScheme: theme, locale: 'en-GB' });
-  await context.addCookies([{ name: 'sessionid', value: sessionid, url: dev.baseUrl }]);
+  const context = await running.signedIn({ theme, ...viewport }, sessionid);
   await arrange?.(context);
   const page = await context.newPage();
   for (const path of paths) {
-    await page.goto(`${dev.consoleUrl.replace(/\/$/, '')}/teams/${team}${path}`);
+    await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/${team}${path}`);
     await untilStill(page);
     const name =
       path === ''
