@@ -9,6 +9,7 @@ import {
   durationMs,
   flag,
   gardenVariables,
+  guardedHosts,
   installationVariables,
   integer,
   portOrFree,
@@ -30,22 +31,6 @@ const billingSecrets = {
   default: [],
   desc: 'Comma-separated signing secrets of the billing webhook. Set two while you rotate them. Without a secret the webhook is off.',
 };
-
-/** Names as a URL has them, so that they compare. */
-const issuerHost = /^(\*\.)?[a-z0-9][a-z0-9.:-]*$/;
-const issuerHostsSpec = {
-  default: [],
-  desc: 'Comma-separated hosts of trusted issuers and of their keys that may have private addresses, such as those of Kubernetes clusters. `*.` stands for any subdomain. Other issuers must have public ones.',
-};
-const issuerHosts = variable<readonly string[]>(
-  issuerHostsSpec,
-  { type: 'hosts', expected: 'host names or addresses such as *.k8s.example.org,10.0.0.1', hidden: false },
-  (input) => {
-    const hosts = input.split(',').map((host) => host.trim().toLowerCase());
-    if (hosts.some((host) => !issuerHost.test(host))) refuseValue('has an entry that is not a host');
-    return hosts;
-  },
-);
 
 /** The console, which mails and answers link to, and the billing system. */
 const teamVariables = {
@@ -121,7 +106,9 @@ export const clusterApiConfig = {
   }),
   NODE_ENV: text({ default: undefined, desc: '`production` forbids DEV_SIGN_IN.' }),
 
-  TRUSTED_ISSUER_HOSTS: issuerHosts,
+  TRUSTED_ISSUER_HOSTS: guardedHosts({
+    desc: 'Comma-separated hosts of trusted issuers and of their keys that may have private addresses, such as those of Kubernetes clusters. `*.` stands for any subdomain. Other issuers must have public ones.',
+  }),
 
   LIMIT_PER_ADDRESS: integer({
     default: clusterLimits.requestsPerAddressPerMinute,

@@ -12,6 +12,7 @@ import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectProjects, verifyToken } from '@corral/hcloud';
 import { startService } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
+import { callGuard } from '@corral/service';
 import { buildApp } from './build-app.js';
 import { appConfigOf, readClusterApiConfig } from './config.js';
 import { listenToTeamEvents } from './events/store.js';
@@ -72,7 +73,9 @@ await startService(
       onError: report('notifications of live changes interrupted'),
     });
     const oidc = oidcSettings(config);
-    const calls = issuerCalls({ privateHosts: config.TRUSTED_ISSUER_HOSTS, allowLoopback: config.DEV_SIGN_IN });
+    const calls = issuerCalls(
+      callGuard({ privateHosts: config.TRUSTED_ISSUER_HOSTS, allowLoopback: config.DEV_SIGN_IN }),
+    );
     return {
       // Readiness does not depend on garden, provider and Redis, because most requests need none of them.
       buildApp: (health) =>

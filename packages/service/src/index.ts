@@ -1,3 +1,4 @@
+export { type CallGuard, callGuard, type GuardedCall, guardedHosts } from './call-guard.js';
 export {
   type Answered,
   type AnswerHeaders,

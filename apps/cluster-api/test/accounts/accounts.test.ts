@@ -2,7 +2,7 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { memoryBuckets } from '@corral/admission';
 import { accountVerifier, hashAccountToken } from '@corral/auth';
 import type { AccountAction } from '@corral/contracts';
-import { createMetrics } from '@corral/service';
+import { callGuard, createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { startTokenIssuer, type TokenIssuer } from '@corral/testing/token-issuer';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -828,7 +828,7 @@ describe('an account that trusts an issuer', () => {
         goOn = () => res.end(JSON.stringify({ keys: [issuer.publicKey()] }));
         return true;
       };
-      const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
+      const calls = issuerCalls(callGuard({ privateHosts: [], allowLoopback: true }));
       const api = startReplica({ issuerKeys: issuerKeys({ calls }) }); // knows no keys yet
       const waiting = exchange(await sign(), {}, api);
       const answered = waiting.then((answer) => answer);
@@ -863,7 +863,7 @@ describe('an account that trusts an issuer', () => {
     );
 
   describe('the keys of an issuer', () => {
-    const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
+    const calls = issuerCalls(callGuard({ privateHosts: [], allowLoopback: true }));
     const findKey = async (keysOf: KeysOf) => {
       const find = await keysOf(issuer.url);
       return find({ alg: 'ES256', kid: 'unknown' }, { payload: '', signature: '' });

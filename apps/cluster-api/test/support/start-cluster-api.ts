@@ -17,7 +17,7 @@ import type { GardenClient } from '@corral/garden';
 import { connectProjects } from '@corral/hcloud';
 import type { JobName, Queue } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
-import { createHealth, createMetrics, type Log, silentLog } from '@corral/service';
+import { callGuard, createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
 import type { Express } from 'express';
 import { type ChangeLimits, changeDefaults, eventDefaults, operationWaitLimits } from '../../src/app-config.js';
@@ -108,7 +108,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
   const sessionUse = sessionUseRecorder(pool, times, () => undefined);
   const accountUse = accountTokenUseRecorder(pool, () => undefined);
   const wakeups: Wakeup[] = [];
-  const calls = issuerCalls({ privateHosts: [], allowLoopback: true });
+  const calls = issuerCalls(callGuard({ privateHosts: [], allowLoopback: true }));
   const refusals = refusalLog({
     write: (entry) => recordRefusals(db, entry),
     after: systemClock.after,
