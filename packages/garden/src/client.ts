@@ -3,6 +3,7 @@ import type { GardenCall, GardenLog } from './calls/call.js';
 import type { Named } from './calls/paths.js';
 import type { CloudProfile } from './catalogue/cloud-profile.js';
 import type { NodeReading, ShootNodes } from './nodes/client.js';
+import type { BalancerReading, ShootObjects } from './objects/client.js';
 import type { GardenRule } from './rights.js';
 import type { Shoot } from './shoots/shoot.js';
 
@@ -216,8 +217,16 @@ export interface GardenClient {
    * @throws GardenError `unreachable` while the Shoot has no address or does not answer, `unusable` for more than 2,000
    */
   listNodes(shoot: Named, signal?: AbortSignal): Promise<NodeReading[]>;
+  /**
+   * Lists the Services of type LoadBalancer and the Ingresses of a Shoot that have an address, as `listNodes` lists nodes.
+   *
+   * @throws GardenError as `listNodes` does
+   */
+  listBalancers(shoot: Named, signal?: AbortSignal): Promise<BalancerReading[]>;
   /** Works on single nodes through the API servers of Shoots, with all rights there. */
   readonly nodes: ShootNodes;
+  /** Reads, applies and deletes single objects through the API servers of Shoots, with all rights there. */
+  readonly objects: ShootObjects;
   /** Checks that the garden is reachable, accepts our credentials and has the CloudProfile. */
   ping(signal?: AbortSignal): Promise<void>;
   /** Ends all calls and watches. Resolves when all watches have ended. */

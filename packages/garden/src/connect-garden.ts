@@ -5,6 +5,7 @@ import type { GardenClient, GardenOptions } from './client.js';
 import { openCredentials } from './credentials/credentials.js';
 import { openShootAccesses } from './nodes/shoot-access.js';
 import { listNodes, nodeListBytesMax, shootNodes } from './nodes/shoot-nodes.js';
+import { listBalancers, shootObjects } from './objects/shoot-objects.js';
 import { applyCredentials, deleteCredentials, ensureProject } from './projects.js';
 import { missingRights } from './rights.js';
 import { defaultFieldManager } from './shoots/shoot.js';
@@ -68,9 +69,11 @@ export function connectGarden(options: GardenOptions): GardenClient {
     adminKubeconfig: (request, signal) => issueKubeconfig(deps, 'admin', request, signal),
     viewerKubeconfig: (request, signal) => issueKubeconfig(deps, 'viewer', request, signal),
     listNodes: (shoot, signal) => listNodes(views, shoot, signal),
+    listBalancers: (shoot, signal) => listBalancers(views, shoot, signal),
     missingRights: (needed, signal) => missingRights(deps, needed, signal),
     ping: (signal) => ping(deps, cloudProfileName, signal),
     nodes: shootNodes(deps, accesses),
+    objects: shootObjects(deps, accesses),
     async close() {
       closing.abort();
       await Promise.all(watches);

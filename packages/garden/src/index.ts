@@ -18,6 +18,7 @@ export { nameContexts } from './credentials/kubeconfig.js';
 export type { JoinData, NodePatch, NodeReading, ShootNodes } from './nodes/client.js';
 export { isHostName } from './nodes/join-rules.js';
 export { renderJoinCommand, renderJoinUserData } from './nodes/render-join-command.js';
+export type { BalancerReading, ObjectManifest, ObjectRef, ShootObjects } from './objects/client.js';
 export { type GardenRule, reconcilerRights } from './rights.js';
 export {
   beforeFirstApply,

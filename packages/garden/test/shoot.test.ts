@@ -48,6 +48,7 @@ describe('nodes', () => {
         isUnschedulable: false,
         labels: { a: 'b' },
         annotations: { c: 'd' },
+        externalIps: [],
       });
     });
 
@@ -787,5 +788,96 @@ describe('status', () => {
       await expect(shoot.client.listNodes(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
       expect(shoot.requests).toHaveLength(20);
     });
+  });
+
+  describe('an object of a shoot', () => {
+    const metadata = { namespace: 'web', name: 'edge' };
+    const ingress = { apiVersion: 'networking.k8s.io/v1', kind: 'Ingress', metadata };
+    const ingressAt = '/apis/networking.k8s.io/v1/namespaces/web/ingresses/edge';
+
+    it('is applied under our field manager, and others keep their fields unless it is forced', async () => {
+      shoot.routes[`PATCH ${ingressAt}`] = ({ body }, response) => answerJson(response, 200, body);
+
+      const applied = await shoot.client.objects.apply(aShootName, { ...ingress, spec: { rules: [] } });
+      await shoot.client.objects.apply(aShootName, ingress, { force: true });
+
+      expect(applied).toEqual({ ...ingress, spec: { rules: [] } });
+      expect(shoot.requests.map(({ type, query }) => [type, Object.fromEntries(query)])).toEqual([
+        ['application/apply-patch+yaml', { fieldManager: 'corral', force: 'false' }],
+        ['application/apply-patch+yaml', { fieldManager: 'corral', force: 'true' }],
+      ]);
+    });
+
+    it('is read and deleted, and an absent one is neither an error', async () => {
+      shoot.routes[`GET ${ingressAt}`] = saying(200, ingress);
+      shoot.routes[`DELETE ${ingressAt}`] = saying(200, { kind: 'Status', status: 'Success' });
+      const absent = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'none' } };
+
+      expect(await shoot.client.objects.read(aShootName, ingress)).toEqual(ingress);
+      expect(await shoot.client.objects.read(aShootName, absent)).toBeNull();
+      await shoot.client.objects.delete(aShootName, ingress);
+      await shoot.client.objects.delete(aShootName, absent);
+
+      expect(shoot.requests.map(({ method, path }) => `${method} ${path}`)).toEqual([
+        `GET ${ingressAt}`,
+        'GET /api/v1/namespaces/none',
+        `DELETE ${ingressAt}`,
+        'DELETE /api/v1/namespaces/none',
+      ]);
+    });
+
+    it('of a kind that is not served is told from an absent one', async () => {
+      const unknown = { apiVersion: 'cert-manager.io/v1', kind: 'ClusterIssuer', metadata: { name: 'ours' } };
+      shoot.routes['GET /apis/cert-manager.io/v1/clusterissuers/ours'] = saying(
+        404,
+        aStatus(404, 'NotFound', 'no', {}),
+      );
+
+      await expect(shoot.client.objects.read(aShootName, unknown)).rejects.toMatchObject({
+        kind: 'unusable',
+        status: 404,
+      });
+    });
+
+    it('leaves nothing of a Secret in an error', async () => {
+      const secret = { apiVersion: 'v1', kind: 'Secret', metadata };
+      const quoting = aStatus(400, 'BadRequest', 'cannot decode "hunter2"');
+      shoot.routes['PATCH /api/v1/namespaces/web/secrets/edge'] = saying(400, quoting);
+
+      const error = await shoot.client.objects.apply(aShootName, secret).catch((thrown) => thrown);
+
+      expect(error.kind).toBe('refused');
+      expect(`${error.message} ${JSON.stringify(error)}`).not.toContain('hunter2');
+    });
+  });
+
+  it('lists the addresses of load balancers and Ingresses, and of nodes those from outside', async () => {
+    const balanced = (ingress: object[]) => ({
+      metadata: { namespace: 'web', name: 'edge' },
+      status: { loadBalancer: { ingress } },
+    });
+    shoot.routes['GET /api/v1/services'] = listing([
+      balanced([{ ip: '192.0.2.1' }, { ip: '2001:db8::1' }]),
+      balanced([]),
+    ]);
+    shoot.routes['GET /apis/networking.k8s.io/v1/ingresses'] = listing([balanced([{ hostname: 'lb.example.com' }])]);
+    const addresses = [
+      { type: 'InternalIP', address: '10.0.0.1' },
+      { type: 'ExternalIP', address: '192.0.2.2' },
+    ];
+    const node = aNode();
+    shoot.routes['GET /api/v1/nodes'] = listing([{ ...node, status: { ...node.status, addresses } }]);
+
+    const balancers = await shoot.client.listBalancers(aShootName);
+    const [{ externalIps } = { externalIps: [] }] = await shoot.client.listNodes(aShootName);
+
+    expect(balancers).toEqual([
+      { kind: 'Service', namespace: 'web', name: 'edge', addresses: ['192.0.2.1', '2001:db8::1'] },
+      { kind: 'Ingress', namespace: 'web', name: 'edge', addresses: ['lb.example.com'] },
+    ]);
+    expect(externalIps).toEqual(['192.0.2.2']);
+    expect(shoot.requests.find(({ path }) => path === '/api/v1/services')?.query.get('fieldSelector')).toBe(
+      'spec.type=LoadBalancer',
+    );
   });
 });

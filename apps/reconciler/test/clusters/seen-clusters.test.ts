@@ -419,6 +419,7 @@ describe('what passes and counts see', () => {
         isUnschedulable: false,
         labels: { 'corral.dev/pool': pool },
         annotations: {},
+        externalIps: [],
       }) as const;
     const allReady = [ready('general'), ready('general'), ready('batch')];
     it.each([

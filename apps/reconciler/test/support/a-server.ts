@@ -113,6 +113,7 @@ export const aNode = (more: Partial<NodeReading> = {}): NodeReading => ({
   uid: 'u1',
   isReady: true,
   isUnschedulable: false,
+  externalIps: [],
   ...nodePatch,
   ...more,
 });

@@ -117,7 +117,7 @@ export function fakeShoots(): FakeShoots {
         const node = upOf(shootName).nodes.get(name);
         if (node === undefined) return null;
         const { pods: _pods, ...reading } = node;
-        return { name, ...reading };
+        return { name, externalIps: [], ...reading };
       },
       async patchNode({ name: shootName }, name, { labels, annotations, isUnschedulable }: NodePatch) {
         const node = nodeIn(shootName, name);

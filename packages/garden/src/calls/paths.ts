@@ -16,6 +16,18 @@ export const nodePath = (name: string): string => `/api/v1/nodes/${segment(name)
 export const podsPath = '/api/v1/pods';
 export const evictionPath = ({ namespace, name }: Named): string =>
   `/api/v1/namespaces/${segment(namespace)}/pods/${segment(name)}/eviction`;
+/** The path of an object of any kind. @param object namespace: undefined for kinds without namespaces */
+export function objectPath(object: {
+  apiVersion: string;
+  resource: string;
+  namespace?: string | undefined;
+  name: string;
+}): string {
+  const { apiVersion, resource, namespace, name } = object;
+  const group = `/${apiVersion.includes('/') ? 'apis' : 'api'}/${apiVersion.split('/').map(segment).join('/')}`;
+  const scope = namespace === undefined ? '' : `/namespaces/${segment(namespace)}`;
+  return `${group}${scope}/${segment(resource)}/${segment(name)}`;
+}
 export const credentialsBindingPath = ({ namespace, name }: Named): string =>
   `/apis/security.gardener.cloud/v1alpha1/namespaces/${segment(namespace)}/credentialsbindings/${segment(name)}`;
 

@@ -33,6 +33,8 @@ export interface NodeReading {
   readonly isUnschedulable: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
+  /** IP addresses at which it can be reached from outside of the provider's network. */
+  readonly externalIps: readonly string[];
 }
 
 /** Changes to a Node. Absent members stay unchanged. */

@@ -58,6 +58,9 @@ function parseNode(node: JsonObject): NodeReading | null {
     isUnschedulable: objectIn(node, 'spec').unschedulable === true,
     labels: textMapIn(metadata, 'labels'),
     annotations: textMapIn(metadata, 'annotations'),
+    externalIps: objectsIn(objectIn(node, 'status'), 'addresses').flatMap((address) =>
+      address.type === 'ExternalIP' ? (textIn(address, 'address') ?? []) : [],
+    ),
   };
 }
 

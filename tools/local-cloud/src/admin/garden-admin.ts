@@ -117,6 +117,11 @@ export function createGardenAdmin(garden: Garden) {
         isReady: isReady(node),
         labels: node.metadata.labels,
       })),
+    /** Puts an object into a Shoot's cluster, also its status. @param key `group/plural/namespace/name`; null deletes it */
+    putObject(namespace: string, shoot: string, key: string, object: KubeObject | null): void {
+      if (object === null) clusters.deleteObject(getHeld(namespace, shoot), key);
+      else clusters.putObject(getHeld(namespace, shoot), key, object);
+    },
     /** Stops or resumes the node's status reports. A silent node is not ready. */
     silenceNode: (namespace: string, shoot: string, node: string, isSilent: boolean): void =>
       clusters.silenceNode(getHeld(namespace, shoot), node, isSilent),

@@ -14,6 +14,7 @@ import {
   queryValues,
 } from '../hcloud/answers.js';
 import type { Asked, RouteTable } from '../http/route-table.js';
+import { publicAddresses } from './addresses.js';
 import { images, type Server, type ServerAction, type Servers, type SystemImage } from './servers.js';
 
 const USER_DATA_BYTES_MAX = 32 * 1024;
@@ -84,6 +85,7 @@ export const serverActionBody = (action: ServerAction, nowMs: number) =>
 /** Only the fields that the services read. */
 function serverBody(servers: Servers, server: Server) {
   const image = images.find(({ id }) => id === server.imageId);
+  const [ipv4, ipv6] = publicAddresses(`hcloud://${server.id}`);
   const isRebuilding = servers.actionsOf(server).some((action) => action.imageId !== null && servers.isRunning(action));
   return {
     id: server.id,
@@ -98,6 +100,7 @@ function serverBody(servers: Servers, server: Server) {
     locked: servers.isLocked(server),
     protection: server.protection,
     labels: server.labels,
+    public_net: { ipv4: { ip: ipv4 }, ipv6: { ip: ipv6.replace('::1', '::/64') } },
     primary_disk_size: 40,
   };
 }

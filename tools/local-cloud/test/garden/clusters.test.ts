@@ -69,6 +69,37 @@ describe('a kubeconfig of a Shoot', () => {
   });
 });
 
+describe('an object in the cluster of a Shoot', () => {
+  const apply = (path: string, object: object) =>
+    shoot.call('PATCH', `${path}?fieldManager=f&force=false`, object, 'application/apply-patch+yaml');
+  const service = (spec: object) => ({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'edge' }, spec });
+  const serviceAt = '/api/v1/namespaces/web/services/edge';
+
+  it('is applied, listed by its type and deleted, and a load balancer has addresses', async () => {
+    const made = await apply(serviceAt, service({ type: 'LoadBalancer' }));
+    const listed = async () =>
+      (await shoot.call('GET', '/api/v1/services?fieldSelector=spec.type%3DLoadBalancer')).body.items;
+
+    expect(made.body.status.loadBalancer.ingress).toHaveLength(2);
+    expect(await listed()).toEqual([made.body]);
+    await apply(serviceAt, service({ type: 'ClusterIP' }));
+    expect(await listed()).toEqual([]);
+    expect((await shoot.call('DELETE', serviceAt)).status).toBe(200);
+    expect((await shoot.call('GET', serviceAt)).status).toBe(404);
+  });
+
+  it('of a kind without a definition is an unknown path', async () => {
+    const issuers = '/apis/cert-manager.io/v1/clusterissuers';
+    const name = 'clusterissuers.cert-manager.io';
+    const read = async () => (await shoot.call('GET', issuers)).status;
+
+    expect(await read()).toBe(404);
+    const definition = { apiVersion: 'apiextensions.k8s.io/v1', kind: 'CustomResourceDefinition', metadata: { name } };
+    await apply(`/apis/apiextensions.k8s.io/v1/customresourcedefinitions/${name}`, definition);
+    expect(await read()).toBe(200);
+  });
+});
+
 describe('a server rebuilt with join data', () => {
   let id = 4_710;
   let name: string;

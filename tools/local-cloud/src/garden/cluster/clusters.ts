@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../../clock.js';
+import { publicAddresses } from '../../compute/addresses.js';
 import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
 import { alreadyExists, forbidden, notFound } from '../kube/errors.js';
-import type { Fields, KubeObject } from '../kube/object.js';
+import { type Fields, fieldAt, type KubeObject } from '../kube/object.js';
 import type { Shoot } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
 import { type ClusterContents, emptyContents, type Pod } from './contents.js';
@@ -27,7 +28,8 @@ export class Clusters {
     return () => void this.#listeners.delete(listener);
   }
 
-  read({ simulation: { inside = emptyContents } }: Held): ClusterContents {
+  read({ simulation }: Held): ClusterContents {
+    const inside = { ...emptyContents, ...simulation.inside };
     return { ...inside, tokens: inside.tokens.filter((token) => !isExpired(token, this.clock.now())) };
   }
 
@@ -111,10 +113,39 @@ export class Clusters {
     return this.read(shoot).pods.find(isMeant) ?? refuse(notFound(podResource, name));
   }
 
+  /** Objects of all kinds that have no function of their own here, by `group/plural/namespace/name`. */
+  objects(shoot: Held): ClusterContents['objects'] {
+    return this.read(shoot).objects;
+  }
+
+  /** Stores an object. It keeps its status unless it brings one, and a load balancer gets addresses. */
+  putObject(shoot: Held, key: string, object: KubeObject): KubeObject {
+    const { objects } = this.read(shoot);
+    const before = objects[key];
+    const {
+      uid = randomUUID(),
+      creationTimestamp = timestamp(this.clock.now()),
+      resourceVersion = '0',
+    } = before?.metadata ?? {};
+    const made = { uid, creationTimestamp, resourceVersion: String(Number(resourceVersion) + 1) };
+    const isBalancer = object.kind === 'Service' && fieldAt(object, 'spec', 'type') === 'LoadBalancer';
+    const status = object.status ?? (isBalancer ? { loadBalancer: { ingress: balancerOf(uid) } } : before?.status);
+    const put = { ...object, metadata: { ...object.metadata, ...made }, ...(status === undefined ? {} : { status }) };
+    this.change(shoot, { objects: { ...objects, [key]: put } });
+    return put;
+  }
+
+  deleteObject(shoot: Held, key: string): void {
+    const { [key]: _, ...objects } = this.read(shoot).objects;
+    this.change(shoot, { objects });
+  }
+
   evictPod(shoot: Held, { uid }: Pod): void {
     this.change(shoot, { pods: this.read(shoot).pods.filter((pod) => pod.uid !== uid) });
   }
 }
+
+const balancerOf = (uid: string) => publicAddresses(uid).map((ip) => ({ ip }));
 
 function refuse(error: Error): never {
   throw error;

@@ -1,5 +1,5 @@
 import type { Secret } from '../kinds/core-kinds.js';
-import type { Fields } from '../kube/object.js';
+import type { Fields, KubeObject } from '../kube/object.js';
 
 /** A node that joined by itself, without one of the Shoot's machines. */
 export interface JoinedNode {
@@ -35,6 +35,15 @@ export interface ClusterContents {
   readonly pods: readonly Pod[];
   /** Names of nodes that report no status. */
   readonly silent: readonly string[];
+  /** Objects of other kinds, by `group/plural/namespace/name`. */
+  readonly objects: Readonly<Record<string, KubeObject>>;
 }
 
-export const emptyContents: ClusterContents = { tokens: [], joined: [], patches: {}, pods: [], silent: [] };
+export const emptyContents: ClusterContents = {
+  tokens: [],
+  joined: [],
+  patches: {},
+  pods: [],
+  silent: [],
+  objects: {},
+};

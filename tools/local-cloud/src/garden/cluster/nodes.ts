@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { publicAddresses } from '../../compute/addresses.js';
 import type { KubeObject } from '../kube/object.js';
 import { mergePatch } from '../kube/patches.js';
 import { findWorker, type ShootSpec, type Simulation } from '../shoots/shoot.js';
@@ -8,7 +9,11 @@ import { configChecksumOf } from './secrets.js';
 export interface Node extends KubeObject {
   metadata: KubeObject['metadata'] & { name: string; uid: string; labels: Record<string, string> };
   spec: { providerID?: string; unschedulable?: boolean };
-  status: { conditions: readonly { type: string; status: string }[]; nodeInfo: { kubeletVersion: string } };
+  status: {
+    addresses: readonly { type: string; address: string }[];
+    conditions: readonly { type: string; status: string }[];
+    nodeInfo: { kubeletVersion: string };
+  };
 }
 
 type Facts = Pick<JoinedNode, 'name' | 'uid' | 'pool' | 'createdAt' | 'isReady'> & { readonly providerID?: string };
@@ -34,7 +39,7 @@ const providerIdOf = (serverId: number | null) => (serverId === null ? {} : { pr
 
 export const isReady = ({ status }: Node): boolean => status.conditions[0]?.status === 'True';
 
-/** Only what the services and `kubectl get nodes` read: no addresses, no taints. */
+/** Only what the services and `kubectl get nodes` read: no inner addresses, no taints. */
 function nodeOf({ name, uid, pool, createdAt, providerID, isReady: ready }: Facts, spec: ShootSpec): Node {
   const worker = findWorker(spec, pool);
   const { version } = spec.kubernetes;
@@ -60,6 +65,7 @@ function nodeOf({ name, uid, pool, createdAt, providerID, isReady: ready }: Fact
     },
     spec: providerID === undefined ? {} : { providerID },
     status: {
+      addresses: publicAddresses(providerID ?? name).map((address) => ({ type: 'ExternalIP', address })),
       conditions: [{ type: 'Ready', status: ready ? 'True' : 'Unknown' }],
       nodeInfo: { kubeletVersion: `v${version}` },
     },

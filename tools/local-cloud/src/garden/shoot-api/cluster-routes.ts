@@ -10,9 +10,11 @@ import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
 import { badRequest, forbidden, otherUid, type ResourceName, unsupportedMediaType } from '../kube/errors.js';
 import { type Fields, fieldAt, type KubeObject } from '../kube/object.js';
 import type { Held } from '../store.js';
+import { objectRoutes } from './object-routes.js';
 
 const shootOf = ({ res }: Asked): Held => res.locals.shoot as Held;
-const SECRETS = '/api/v1/namespaces/:namespace/secrets';
+/** Those that nodes need have rules. Secrets of other namespaces are objects as others. */
+const SECRETS = `/api/v1/namespaces/${SYSTEM}/secrets`;
 
 /** What the services and `kubectl get nodes` use of the API server of a Shoot. */
 export function clusterRoutes(clusters: Clusters, clock: Clock): RouteTable {
@@ -36,14 +38,13 @@ export function clusterRoutes(clusters: Clusters, clock: Clock): RouteTable {
       return deletedStatus(nodeResource, node);
     },
     [`GET ${SECRETS}`]: (asked) => {
-      const held = asked.param('namespace') === SYSTEM ? clusters.secrets(shootOf(asked)) : [];
-      return listOf(secretKind, selected(asked.req, held, { type: ['type'] }));
+      return listOf(secretKind, selected(asked.req, clusters.secrets(shootOf(asked)), { type: ['type'] }));
     },
     [`GET ${SECRETS}/:name`]: secretOf,
     [`POST ${SECRETS}`]: (asked) => {
       const secret = readObject(asked.req, secretKind) as Secret;
-      if (secret.type !== TOKEN_TYPE || asked.param('namespace') !== SYSTEM)
-        throw forbidden(secretKind, '', `only Secrets of type ${TOKEN_TYPE} can be made here, in ${SYSTEM}`);
+      if (secret.type !== TOKEN_TYPE)
+        throw forbidden(secretKind, '', `only Secrets of type ${TOKEN_TYPE} can be made here`);
       secret.metadata.namespace = SYSTEM;
       return clusters.createToken(shootOf(asked), secret);
     },
@@ -63,6 +64,7 @@ export function clusterRoutes(clusters: Clusters, clock: Clock): RouteTable {
       clusters.evictPod(shootOf(asked), pod);
       return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
     },
+    ...objectRoutes(clusters),
   };
 }
 
