@@ -50,6 +50,7 @@ const examples: readonly string[] = [
   'dns import acme.zone --dry-run',
   'dns export > acme.zone',
   'dns diff acme.zone',
+  'dns leftovers --delete',
   'dns whoami',
   'dns token -- terraform apply',
   'demos list',

@@ -39,6 +39,7 @@ export const clusterCommands = {
   revokeDnsToken: 'tokens dns revoke',
   startDnsSession: 'dns token',
   getDnsUsage: 'usage',
+  listRecordSetChanges: 'dns leftovers',
   listAudit: 'audit',
   listTeamDetails: 'teams list',
   getTeam: 'teams list',

@@ -124,6 +124,24 @@ describe('record sets', () => {
     expect((await dns.run('dns', 'delete', 'none.acme', 'A', '--yes')).code).toBe(4);
   });
 
+  it('of ACME challenges that nobody took away are listed and deleted, and those of today stay', async () => {
+    for (const name of ['_acme-challenge.old', '_acme-challenge.new']) {
+      await dns.json('dns', 'set', `${name}.acme`, 'TXT', 'a-challenge');
+    }
+    await system.pool.query(`UPDATE dns_rrset SET updated_at = now() - interval '2 days' WHERE name LIKE '%.old.acme'`);
+
+    expect(await ann.json('dns', 'leftovers')).toMatchObject([{ name: '_acme-challenge.old.acme' }]);
+    expect((await ann.run('dns', 'leftovers', '--delete', '--dry-run')).out).toContain(
+      '- _acme-challenge.old.acme TXT',
+    );
+    expect((await ann.run('dns', 'leftovers', '--delete')).code).toBe(2);
+    expect((await ann.run('dns', 'leftovers', '--delete', '--yes')).code).toBe(0);
+
+    expect(await ann.json('dns', 'leftovers')).toEqual([]);
+    expect(await dns.json('dns', 'list', '_acme-challenge.new.acme')).toHaveLength(1);
+    await dns.json('dns', 'delete', '_acme-challenge.new.acme', 'TXT', '--yes');
+  });
+
   it('go out and in again by zone file, and a second import changes nothing', async () => {
     await dns.json('dns', 'set', 'kept.acme', 'A', '192.0.2.99');
     const { length: kept } = await dns.json('dns', 'list');

@@ -2,6 +2,7 @@ import { dnsLimits } from '@corral/contracts';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import type { WithCli } from '../cli.js';
 import { dnsToken } from './dns-token.js';
+import { leftovers } from './leftovers.js';
 import { deleteSets, exportSets, listSets, setSet } from './record-sets.js';
 import { whoami } from './whoami.js';
 import { diffZoneFile, importZoneFile } from './zone-file.js';
@@ -58,6 +59,13 @@ export function dnsCommand(withCli: WithCli): Command {
     .addOption(originOption())
     .addOption(encodingOption())
     .action(withCli(diffZoneFile));
+  command
+    .command('leftovers')
+    .description('list ACME challenges that nobody took away within a day')
+    .option('--delete', 'delete them')
+    .option('--dry-run', 'show what would be deleted, and change nothing')
+    .option('-y, --yes', 'do not ask')
+    .action(withCli(leftovers));
   command
     .command('whoami')
     .description('show whose token this is, what it may write, and how much of its limits is left')

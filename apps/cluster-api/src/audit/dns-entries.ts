@@ -8,9 +8,8 @@ import type { AuditedAccount } from './record-audit.js';
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
 const PAGE_BYTES_MAX = 1_048_576;
 
-interface Row extends DnsAuditRecord {
-  readonly id: bigint;
-  readonly createdAt: Date;
+/** Who wrote in the zone, or what was found to have changed it. */
+export interface DnsActorRow {
   readonly actor: AuditActorKind;
   readonly tokenId: string | null;
   readonly tokenName: string | null;
@@ -19,6 +18,26 @@ interface Row extends DnsAuditRecord {
   readonly email: string | null;
   /** The service account that the token belongs to, otherwise null. */
   readonly account: AuditedAccount | null;
+}
+
+/** A person who writes with the token of their session acts in person, and so does an account. */
+export function dnsActorOf({
+  actor: kind,
+  tokenId,
+  tokenName,
+  userNumber,
+  email,
+  account,
+}: DnsActorRow): AuditRecord['actor'] {
+  if (account !== null) return { kind: 'account', id: account.id, name: account.name };
+  return userNumber === null
+    ? { kind, id: tokenId, name: tokenName }
+    : { kind: 'user', id: String(userNumber), name: email };
+}
+
+interface Row extends DnsAuditRecord, DnsActorRow {
+  readonly id: bigint;
+  readonly createdAt: Date;
   readonly requestId: string | null;
   readonly operation: string;
   readonly state: AuditOutcome;
@@ -154,11 +173,11 @@ function recordOf(row: Row): AuditRecord {
     requestId,
     operation,
     state,
-    actor,
-    tokenId,
-    tokenName,
-    userNumber,
-    email,
+    actor: _actor,
+    tokenId: _tokenId,
+    tokenName: _tokenName,
+    userNumber: _userNumber,
+    email: _email,
     account,
     found: _,
     ...dns
@@ -170,13 +189,7 @@ function recordOf(row: Row): AuditRecord {
     kind: 'dns',
     action: `dns.${operation}`,
     outcome: state,
-    // A person who writes with the token of their session acts in person, and so does an account.
-    actor:
-      account !== null
-        ? { kind: 'account', id: account.id, name: account.name }
-        : userNumber === null
-          ? { kind: actor, id: tokenId, name: tokenName }
-          : { kind: 'user', id: String(userNumber), name: email },
+    actor: dnsActorOf(row),
     target: targetOf(dns),
     requestId,
     detail: account === null ? {} : { credential: credentialOf(account) },

@@ -6,6 +6,7 @@ import {
   type DnsUsageBody,
   dnsLimits,
   parseDnsTokenPost,
+  type RecordSetChangesBody,
 } from '@corral/contracts';
 import { readClock } from '@corral/database';
 import { auditLog } from '@corral/dns-data';
@@ -16,10 +17,10 @@ import { bodyOf, idempotencyKeyOf, parsePaging } from '../http/request.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
 import { found, notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
-import { findToken, listTokens } from './store.js';
+import { findToken, listRecordSetChanges, listTokens } from './store.js';
 import { createToken, revokeToken } from './tokens.js';
 import { upstreamUsage } from './usage.js';
-import { dnsTokenBody } from './view.js';
+import { dnsTokenBody, recordSetChangeBody } from './view.js';
 
 /** Time limit in ms. Short because the rest of the response waits for it. */
 const BUDGET_MS_MAX = 1_000;
@@ -93,6 +94,11 @@ export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: Services
         requests: { lastHour, limitPerMinute: requestsMax },
         upstream,
       } satisfies DnsUsageBody);
+    },
+
+    async listRecordSetChanges(_req, res) {
+      const sets = await listRecordSetChanges(prisma, callerOf(res).team);
+      res.json({ items: sets.map(recordSetChangeBody) } satisfies RecordSetChangesBody);
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

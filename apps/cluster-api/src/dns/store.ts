@@ -1,6 +1,7 @@
 import { type DnsTokenRecord, dnsTokenRecordOf, inForce, isKept, shownOfDnsToken } from '@corral/auth';
-import { type DnsTokenState, roleCovers } from '@corral/contracts';
+import { type DnsTokenState, roleCovers, type TeamId } from '@corral/contracts';
 import { readClock } from '@corral/database';
+import type { DnsActorRow } from '../audit/dns-entries.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { Transaction } from '../changes/team-changes.js';
 import { isBehind, newestFirst, type Position } from '../paging.js';
@@ -54,6 +55,34 @@ function isIn(state: DnsTokenState, now: Date) {
       return { revokedAt: { not: null } };
   }
 }
+
+/** When a record set was last changed, and by whom. */
+export interface RecordSetChange extends Omit<DnsActorRow, 'actor'> {
+  readonly name: string;
+  readonly type: string;
+  readonly changedAt: Date;
+  /** Null when the audit log does not have the change. */
+  readonly actor: DnsActorRow['actor'] | null;
+}
+
+/** Those of a team. Entries of the audit log whose write took no effect, and reminders, are no changes. */
+export const listRecordSetChanges = (
+  db: Transaction,
+  { id, slug }: { readonly id: TeamId; readonly slug: string },
+): Promise<RecordSetChange[]> => db.$queryRaw<RecordSetChange[]>`
+  SELECT rrset.name, rrset.type, rrset.updated_at AS "changedAt", entry.actor::text AS actor, token.id AS "tokenId",
+         token.name AS "tokenName", app_user.number AS "userNumber", app_user.email, token.account
+  FROM dns_rrset AS rrset JOIN dns_zone AS zone ON zone.id = rrset.zone_id AND NOT zone.of_demos
+  LEFT JOIN LATERAL (
+    SELECT actor, token_id FROM dns_audit_entry
+    WHERE team_id = ${id}::uuid AND zone_id = rrset.zone_id AND name = rrset.name AND type = rrset.type
+      AND (state IN ('completed', 'observed') OR found_applied) AND operation <> 'remind'
+    ORDER BY dns_audit_entry.id DESC LIMIT 1
+  ) AS entry ON true
+  LEFT JOIN dns_token AS token ON token.id = entry.token_id
+  LEFT JOIN app_user ON token.session_id IS NOT NULL AND app_user.id = token.created_by
+  WHERE rrset.owner_label = ${slug}
+  ORDER BY rrset.name, rrset.type`;
 
 /**
  * The caller with their current role: a member who was removed since the request was authorized must not leave a new token behind.

@@ -1,5 +1,7 @@
 import type { DnsTokenRecord } from '@corral/auth';
-import type { DnsTokenBody, DnsTokenState } from '@corral/contracts';
+import type { DnsTokenBody, DnsTokenState, RecordSetChangesBody } from '@corral/contracts';
+import { dnsActorOf } from '../audit/dns-entries.js';
+import type { RecordSetChange } from './store.js';
 
 /**
  * A DNS token as clients see it. Contains neither its text nor its hash.
@@ -27,3 +29,9 @@ function stateOf({ revokedAt, expiresAt }: DnsTokenRecord, now: Date): DnsTokenS
   if (revokedAt !== null) return 'revoked';
   return expiresAt !== null && expiresAt <= now ? 'expired' : 'active';
 }
+
+export const recordSetChangeBody = (of: RecordSetChange): RecordSetChangesBody['items'][number] => {
+  const { name, type, changedAt, actor } = of;
+  const changedBy = actor === null ? null : { ...dnsActorOf({ ...of, actor }) };
+  return { name, type, changedAt: changedAt.toISOString(), changedBy };
+};

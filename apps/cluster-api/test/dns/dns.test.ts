@@ -513,6 +513,39 @@ describe('dns session', () => {
   });
 });
 
+describe('GET /record-set-changes/', () => {
+  it('says when each record set of the team was last changed, and by whom, and shows none of others', async () => {
+    const changedAt = '2026-11-21T12:00:00.000Z';
+    for (const [name, { slug }] of [
+      ['a', team],
+      ['b', team],
+      ['c', test.globex],
+    ] as const) {
+      await test.pool.query(
+        `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body, updated_at)
+         VALUES ($1, $2, 'A', $3, 1, '{}', $4)`,
+        [ZONE_ID, `${name}.${slug}`, slug, changedAt],
+      );
+    }
+    const of = { tokenId: await givenToken(test, team, 'ci'), name: `a.${team.slug}` };
+    await givenDnsEntry(test, team, { ...of, tokenId: null });
+    await givenDnsEntry(test, team, of);
+    for (const state of ['refused', 'pending'] as const)
+      await givenDnsEntry(test, team, { ...of, tokenId: null, state });
+    await givenDnsEntry(test, team, { ...of, tokenId: null, operation: 'remind', actor: 'service' });
+
+    const { body } = await test.api.as(team.member).get(team.path('/record-set-changes/')).expect(200);
+
+    const changedBy = { kind: 'token', id: of.tokenId, name: 'ci' };
+    expect(body).toEqual({
+      items: [
+        { name: `a.${team.slug}`, type: 'A', changedAt, changedBy },
+        { name: `b.${team.slug}`, type: 'A', changedAt, changedBy: null },
+      ],
+    });
+  });
+});
+
 describe('GET /dns-usage/', () => {
   const usage = async (of = team, user = of.member) =>
     (await test.api.as(user).get(of.path('/dns-usage/')).expect(200)).body;

@@ -16,7 +16,7 @@ import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleS
 import { seenOfCluster } from './clusters/seen-cluster.js';
 import { auditEntrySchema } from './dns/audit-entry.js';
 import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns/dns-token.js';
-import { dnsUsageSchema } from './dns/dns-usage.js';
+import { dnsUsageSchema, recordSetChangesSchema } from './dns/dns-usage.js';
 import { clusterLimits } from './limits.js';
 import { deviceAuthorizationSchema, deviceSignInSchema } from './people/device-sign-in.js';
 import { sessionSchema } from './people/sign-in.js';
@@ -339,6 +339,7 @@ export const clusterAnswerSchemas = {
   dnsSession: dnsSessionSchema,
   catalogue: catalogueSchema,
   dnsUsage: dnsUsageSchema,
+  recordSetChanges: recordSetChangesSchema,
   usage: usageSchema,
   auditEntry: auditEntrySchema,
   auditLog: list(auditEntrySchema),

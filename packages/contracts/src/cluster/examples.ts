@@ -336,6 +336,7 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
     requests: { lastHour: 340, limitPerMinute: 600 },
     upstream: { limit: 3_600, remaining: 3_120, resetAt: at, observedAt: at },
   },
+  RecordSetChanges: { items: [{ name: 'www.acme', type: 'A', changedAt: at, changedBy: auditEntry.actor }] },
   UsagePoint: usagePoint,
   AuditEntry: auditEntry,
   TeamEvent: teamEvent,

@@ -19,6 +19,7 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   'dns-tokens': dns,
   'dns-session': dns,
   'dns-usage': dns,
+  'record-set-changes': dns,
   usage: { name: 'Usage', description: 'Usage of a team over time.' },
   'service-accounts': accounts,
   'trusted-issuers': accounts,

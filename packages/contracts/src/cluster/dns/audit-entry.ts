@@ -90,19 +90,21 @@ const dnsSchema = exactly({
   },
 });
 
+export const auditActorSchema = exactly({
+  kind: { enum: auditActorKinds },
+  id: { ...optionalText, description: 'Id of the token or service account, or number of the user.' },
+  name: {
+    ...optionalText,
+    description: 'The name of the token, service account or operator; the user’s e-mail address.',
+  },
+});
+
 export const auditEntrySchema = exactly({
   id: filled,
   kind: { enum: auditKinds },
   action: { ...filled, description: 'Such as `cluster.delete` or `dns.set_records`.' },
   outcome: { enum: auditOutcomes },
-  actor: exactly({
-    kind: { enum: auditActorKinds },
-    id: { ...optionalText, description: 'Id of the token or service account, or number of the user.' },
-    name: {
-      ...optionalText,
-      description: 'The name of the token, service account or operator; the user’s e-mail address.',
-    },
-  }),
+  actor: auditActorSchema,
   target: exactly({ kind: filled, id: filled, name: text }),
   requestId: { ...optionalText, description: 'The same as `X-Correlation-Id` of the answer.' },
   changes: {

@@ -1,6 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { exactly } from '../../schema-objects.js';
-import { count, optionalTime } from '../schema-parts.js';
+import { count, filled, optionalTime, time } from '../schema-parts.js';
+import { auditActorSchema } from './audit-entry.js';
 
 export const dnsUsageSchema = exactly({
   records: exactly({
@@ -30,4 +31,21 @@ export const dnsUsageSchema = exactly({
     description: 'The upstream’s budget, shared by all teams. Null where unknown.',
   },
 });
+/** The quota of records bounds the list, so it has no pages. */
+export const recordSetChangesSchema = exactly({
+  items: {
+    type: 'array',
+    items: exactly({
+      name: { ...filled, description: 'As in the DNS API.' },
+      type: filled,
+      changedAt: { ...time, description: 'For a set that Corral found in the zone, the time of finding it.' },
+      changedBy: {
+        anyOf: [auditActorSchema, { type: 'null' }],
+        description: 'Null when the audit log does not have the change.',
+      },
+    }),
+  },
+});
+export type RecordSetChangesBody = FromSchema<typeof recordSetChangesSchema>;
+
 export type DnsUsageBody = FromSchema<typeof dnsUsageSchema>;

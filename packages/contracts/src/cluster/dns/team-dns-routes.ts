@@ -82,6 +82,14 @@ export const teamDnsRoutes = [
     answers: { 200: 'dnsUsage' },
   },
   {
+    operationId: 'listRecordSetChanges',
+    method: 'get',
+    path: `${team}/record-set-changes/`,
+    summary: 'List when each record set of the team was last changed, and by whom',
+    access: 'viewer',
+    answers: { 200: 'recordSetChanges' },
+  },
+  {
     operationId: 'listAudit',
     method: 'get',
     path: `${team}/audit/`,
