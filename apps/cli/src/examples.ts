@@ -79,6 +79,7 @@ const examples: readonly string[] = [
   'invitations revoke 3f0c5a52-9f1f-4c55-8f0e-0d3a1f6a3b52',
   'invitations received',
   'invitations accept 3f0c5a52-9f1f-4c55-8f0e-0d3a1f6a3b52',
+  'invitations decline 3f0c5a52-9f1f-4c55-8f0e-0d3a1f6a3b52',
   'teams list',
   'teams rename "Acme shop"',
   'sessions list',

@@ -55,6 +55,7 @@ export const clusterCommands = {
   listReceivedInvitations: 'invitations received',
   getReceivedInvitation: 'invitations received',
   acceptInvitation: 'invitations accept',
+  declineInvitation: 'invitations decline',
   takeBillingEvent: null,
   listServiceAccounts: 'accounts list',
   putServiceAccount: 'accounts set',

@@ -22,6 +22,7 @@ export function invitationsCommand(withCli: WithCli): Command {
   command.command('revoke <id>').description('revoke an invitation (administrators)').action(withCli(revoke));
   command.command('received').description('list the invitations to your address').action(withCli(listReceived));
   command.command('accept <id>').description('accept an invitation and join its team').action(withCli(accept));
+  command.command('decline <id>').description('decline an invitation, which ends it').action(withCli(decline));
   return command;
 }
 
@@ -69,4 +70,10 @@ async function accept(cli: Cli, id: string): Promise<void> {
   const { client } = await connectClusters(cli);
   const { body } = await client.acceptInvitation({ id }, { signal: cli.io.signal });
   cli.result(body, `You belong to the team ${body.team_slug} now.\n`);
+}
+
+async function decline(cli: Cli, id: string): Promise<void> {
+  const { client } = await connectClusters(cli);
+  await client.declineInvitation({ id }, { signal: cli.io.signal });
+  cli.result({ id, declined: true }, `Invitation ${id} is declined.\n`);
 }

@@ -172,6 +172,28 @@ export async function acceptInvitation(
 }
 
 /**
+ * Ends an invitation in the name of the invited person. Declining it again, or one that was revoked, changes nothing.
+ *
+ * @throws Problem `not_found`, also for an accepted invitation: leave the team instead
+ */
+export async function declineInvitation(
+  prisma: Transaction,
+  changeTeam: ChangeTeam,
+  { userId, email, scope, requestId }: Person,
+  id: string,
+): Promise<void> {
+  const { team } = found(await findReceived(prisma, email, id));
+  await changeTeam({ team, scope }, async (tx, now) => {
+    const invitation = found(await findInvitation(tx, team.id, { id }));
+    if (invitation.acceptedAt !== null) throw notFound();
+    if (invitation.revokedAt !== null) return;
+    await endInvitation(tx, team.id, id, { revokedAt: now });
+    const change = { action: 'invitation.decline', target: targetOf(invitation) } as const;
+    await recordAudit(tx, { userId, team, requestId }, change);
+  });
+}
+
+/**
  * Creates a user for an invited address, without an identity provider. The inviting team vouches for them, so it is locked
  * and its audit log records it. They join the team when they accept.
  *

@@ -3,11 +3,12 @@ import type { RequestHandler, Response } from 'express';
 import { personCallerOf, requestContextOf, signedInOf } from '../http/caller.js';
 import { bodyOf, idempotencyKeyOf, parsePaging } from '../http/request.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
-import { found } from '../problem.js';
+import { found, notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { readTeamNames } from '../teams/store.js';
 import {
   acceptInvitation,
+  declineInvitation,
   invite,
   type Person,
   renewInvitation,
@@ -59,12 +60,19 @@ export function invitationRoutes({ prisma, changeTeam, wake }: Services) {
 
     async getReceivedInvitation(req, res) {
       const { email } = signedInOf(res);
-      res.json(receivedInvitationBody(found(await findReceived(prisma, email, requiredId(req.params.id)))));
+      const invitation = found(await findReceived(prisma, email, requiredId(req.params.id)));
+      if (invitation.revokedAt !== null) throw notFound();
+      res.json(receivedInvitationBody(invitation));
     },
 
     async acceptInvitation(req, res) {
       const id = requiredId(req.params.id);
       res.json(receivedInvitationBody(await acceptInvitation(prisma, changeTeam, personOf(res), id)));
+    },
+
+    async declineInvitation(req, res) {
+      await declineInvitation(prisma, changeTeam, personOf(res), requiredId(req.params.id));
+      res.status(204).end();
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

@@ -79,9 +79,9 @@ export async function listReceived(
   return rows.map(({ team, ...row }) => ({ ...invitationOf(row), team: teamNamesOf(team) }));
 }
 
-/** Null for one that is revoked, unknown or for another address. */
+/** Null for one that is unknown or for another address. */
 export async function findReceived(db: Transaction, email: string, id: string): Promise<ReceivedInvitation | null> {
-  const row = await db.invitation.findFirst({ where: { id, email, revokedAt: null }, select: received });
+  const row = await db.invitation.findFirst({ where: { id, email }, select: received });
   return row && { ...invitationOf(row), team: teamNamesOf(row.team) };
 }
 

@@ -330,6 +330,27 @@ describe('an invitation', () => {
     ]);
   });
 
+  it('is declined by the person with its address alone, which ends it, and may be sent anew', async () => {
+    const decline = (id: string, user = ada) => as(user).post(`/invitations/${id}/decline/`);
+    const id = await invite(ada.email);
+    for (const user of [team.admin, test.globex.admin]) await decline(id, user).expect(404);
+
+    await decline(id).expect(204);
+    await decline(id).expect(204);
+
+    await accept(id, ada).expect(404);
+    await as(ada).get(`/invitations/${id}/`).expect(404);
+    expect([await received(), (await list()).items]).toEqual([[], []]);
+    expect(await rowOf(id)).toMatchObject({ mailDueAt: null });
+    expect((await audits()).filter(({ action }) => action === 'invitation.decline')).toMatchObject([
+      { targetName: ada.email, userId: ada.id },
+    ]);
+    const other = await invite(ada.email);
+    await accept(other, ada).expect(200);
+    await decline(other).expect(404);
+    expect(await seesTeam(ada)).toBe(true);
+  });
+
   it('is either accepted or revoked when both happen at the same time', async () => {
     for (const name of ['one', 'two', 'three']) {
       const user = await test.createUser(`${name}@${team.slug}.test`);

@@ -176,6 +176,15 @@ export const teamRoutes = [
     problems: ['not_found', 'invitation_expired'],
   },
   {
+    operationId: 'declineInvitation',
+    method: 'post',
+    path: '/invitations/{id}/decline/',
+    summary: 'Decline an invitation, which ends it; declining it again changes nothing',
+    access: 'session',
+    answers: { 204: null },
+    problems: ['not_found'],
+  },
+  {
     operationId: 'takeBillingEvent',
     method: 'post',
     path: '/billing/webhook/',
