@@ -1,18 +1,17 @@
 import type { ServiceAccountBody, TrustedIssuerBody } from '@corral/contracts';
-import { Button, Group, NativeSelect, Stack, Textarea, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, NativeSelect, Textarea, TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { corral } from '../api/corral.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { accountsQuery, issuersQuery } from '../api/queries.js';
-import { fieldMessages } from '../connections/field-messages.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Snippet } from '../ui/copy.js';
 import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Empty, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
-import { useDraft } from '../ui/use-draft.js';
 import { type IssuerDraft, issuerPresets, issuerSpecOf, snippetOf } from './issuer-presets.js';
 
 /** Issuers whose tokens become robots of the team, without a stored secret. */
@@ -150,109 +149,93 @@ const draftFor = (preset: (typeof issuerPresets)[number]) => ({
   subject: preset.subject,
 });
 
+const firstPreset = issuerPresets[0] as (typeof issuerPresets)[number];
+
 function TrustIssuer({ team, accounts, existing, onClose, onAdded }: TrustIssuerProps) {
   const cache = useQueryClient();
-  const [first] = useState<IssuerDraft>(() => ({
-    ...draftFor(issuerPresets[0] as (typeof issuerPresets)[number]),
+  const [initial] = useState<IssuerDraft>(() => ({
+    ...draftFor(firstPreset),
     audience: window.location.origin,
     conditions: '',
     serviceAccount: accounts[0]?.metadata.name ?? '',
   }));
-  const [draft, setDraft, clear] = useDraft<IssuerDraft>(`${team}.issuer`, first);
-  const change = (changed: Partial<IssuerDraft>) => setDraft({ ...draft, ...changed });
-  const spec = issuerSpecOf(draft);
-  const name = draft.name.trim();
-  // A declaration of an existing issuer would change it.
-  const isTaken = existing.some(({ metadata }) => metadata.name === name);
-  const add = useMutation({
-    mutationFn: (wanted: NonNullable<typeof spec>) =>
-      corral.putTrustedIssuer({ team, issuer: name }, { body: { spec: wanted } }),
-    onSuccess: async () => {
+  const form = useApiForm({
+    initial,
+    draft: `${team}.issuer`,
+    aliases: { claims: 'subject', sub: 'subject' },
+    check: (draft) => ({
+      ...missingIn(draft),
+      // A declaration of an existing issuer would change it.
+      ...(existing.some(({ metadata }) => metadata.name === draft.name.trim())
+        ? { name: `${draft.name} exists. Remove it first, or choose another name.` }
+        : {}),
+      conditions: issuerSpecOf(draft) === null ? 'Write each line as claim=value.' : null,
+    }),
+    send: (draft) => {
+      const spec = issuerSpecOf(draft) as NonNullable<ReturnType<typeof issuerSpecOf>>;
+      return bodyOf(corral.putTrustedIssuer({ team, issuer: draft.name.trim() }, { body: { spec } }));
+    },
+    onSaved: async ({ metadata: { name } }) => {
       announce(`${name} is trusted`);
       await cache.invalidateQueries({ queryKey: issuersQuery(team).queryKey });
-      clear();
       onClose();
       onAdded(name);
     },
   });
-  const errors = fieldMessages(add.error);
+  const { fields } = form;
   return (
-    <form
-      aria-label="Trust an issuer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (spec !== null && !isTaken) add.mutate(spec);
-      }}
+    <ApiFormFrame
+      form={form}
+      label="Trust an issuer"
+      action="Trust issuer"
+      failure="The issuer is not trusted."
+      onCancel={onClose}
     >
-      <Stack gap="sm" align="stretch" maw="36rem">
-        <NativeSelect
-          label="Kind"
-          autoFocus
-          value={draft.preset}
-          data={issuerPresets.map(({ id, label }) => ({ value: id, label }))}
-          onChange={(event) => {
-            const preset = issuerPresets.find(({ id }) => id === event.currentTarget.value);
-            if (preset !== undefined) change(draftFor(preset));
-          }}
-        />
-        <TextInput
-          label="Name"
-          required
-          value={draft.name}
-          onChange={(event) => change({ name: event.currentTarget.value })}
-          error={isTaken && `${name} exists. Remove it first, or choose another name.`}
-        />
-        <TextInput
-          label="Issuer"
-          description="Exactly as in the claim iss."
-          type="url"
-          required
-          value={draft.issuer}
-          onChange={(event) => change({ issuer: event.currentTarget.value })}
-          error={errors['/spec/issuer']}
-        />
-        <TextInput
-          label="Subject"
-          description="What the claim sub must be. A * stands for any characters but / and :, at the end for all."
-          required
-          value={draft.subject}
-          onChange={(event) => change({ subject: event.currentTarget.value })}
-          error={errors['/spec/claims/sub'] ?? errors['/spec/claims']}
-        />
-        <Textarea
-          label="Further conditions"
-          description="One claim=value a line, for example ref=refs/heads/main."
-          value={draft.conditions}
-          onChange={(event) => change({ conditions: event.currentTarget.value })}
-          error={spec === null && 'Write each line as claim=value.'}
-          autosize
-          minRows={2}
-          spellCheck={false}
-        />
-        <TextInput
-          label="Audience"
-          description="What the claim aud must contain. Use it for Corral only."
-          required
-          value={draft.audience}
-          onChange={(event) => change({ audience: event.currentTarget.value })}
-          error={errors['/spec/audience']}
-        />
-        <NativeSelect
-          label="Robot"
-          description="What a match becomes."
-          value={draft.serviceAccount}
-          data={accounts.map(({ metadata }) => metadata.name)}
-          onChange={(event) => change({ serviceAccount: event.currentTarget.value })}
-          error={errors['/spec/serviceAccount']}
-        />
-        {add.error !== null && <Failed error={add.error} what="The issuer is not trusted." />}
-        <Group>
-          <Button type="submit" variant="filled" loading={add.isPending}>
-            Trust issuer
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
-        </Group>
-      </Stack>
-    </form>
+      <NativeSelect
+        label="Kind"
+        autoFocus
+        data={issuerPresets.map(({ id, label }) => ({ value: id, label }))}
+        value={fields.values.preset}
+        onChange={(event) => {
+          const preset = issuerPresets.find(({ id }) => id === event.currentTarget.value);
+          if (preset !== undefined) fields.setValues(draftFor(preset));
+        }}
+      />
+      <TextInput label="Name" {...fields.getInputProps('name')} />
+      <TextInput
+        label="Issuer"
+        description="Exactly as in the claim iss."
+        type="url"
+        {...fields.getInputProps('issuer')}
+      />
+      <TextInput
+        label="Subject"
+        description="What the claim sub must be. A * stands for any characters but / and :, at the end for all."
+        {...fields.getInputProps('subject')}
+      />
+      <Textarea
+        label="Further conditions"
+        description="One claim=value a line, for example ref=refs/heads/main."
+        autosize
+        minRows={2}
+        spellCheck={false}
+        {...fields.getInputProps('conditions')}
+      />
+      <TextInput
+        label="Audience"
+        description="What the claim aud must contain. Use it for Corral only."
+        {...fields.getInputProps('audience')}
+      />
+      <NativeSelect
+        label="Robot"
+        description="What a match becomes."
+        data={accounts.map(({ metadata }) => metadata.name)}
+        {...fields.getInputProps('serviceAccount')}
+      />
+    </ApiFormFrame>
   );
 }
+
+const neededFields = ['name', 'issuer', 'subject', 'audience'] as const;
+const missingIn = (draft: IssuerDraft) =>
+  Object.fromEntries(neededFields.flatMap((field) => (draft[field].trim() === '' ? [[field, 'Fill this in.']] : [])));

@@ -1,20 +1,19 @@
-import { isCorralError } from '@corral/client';
 import type { DnsTokenHandling, Role, SentInvitationBody, TeamMemberBody } from '@corral/contracts';
-import { Button, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Button, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { corral } from '../api/corral.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { invitationsQuery, membersQuery, meQuery, teamKey } from '../api/queries.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { Section } from '../ui/page.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { type Column, Table } from '../ui/table.js';
 import { Expiry, Time, useNow } from '../ui/time.js';
-import { useDraft } from '../ui/use-draft.js';
 import { KeepTokens } from './keep-tokens.js';
 import { RoleDialog } from './role-dialog.js';
 import { shownRoles } from './roles.js';
@@ -42,50 +41,24 @@ export function People() {
 
 function InviteForm({ team }: { readonly team: TeamContext }) {
   const cache = useQueryClient();
-  const [draft, setDraft, clear] = useDraft(`${team.slug}.invite`, emptyInvitation);
-  const invite = useMutation({
-    mutationFn: () => corral.createInvitation({ team_slug: team.slug }, { body: draft }),
-    onSuccess: async () => {
-      announce(`Invited ${draft.email}`);
-      clear();
+  const form = useApiForm({
+    initial: emptyInvitation,
+    draft: `${team.slug}.invite`,
+    send: async (body) => bodyOf(corral.createInvitation({ team_slug: team.slug }, { body })),
+    onSaved: async ({ email }) => {
+      announce(`Invited ${email}`);
       await cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'invitations'] });
     },
   });
-  const field = isCorralError(invite.error)
-    ? invite.error.errors.find(({ pointer }) => pointer === '/email')
-    : undefined;
+  const { fields, saved } = form;
   return (
     <Section title="Invite">
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          invite.mutate();
-        }}
-      >
-        <Group align="end">
-          <TextInput
-            label="E-mail address"
-            type="email"
-            required
-            value={draft.email}
-            onChange={(event) => setDraft({ ...draft, email: event.currentTarget.value })}
-            error={field?.message}
-            data-shortcut="n"
-          />
-          <NativeSelect
-            label="Role"
-            value={draft.role}
-            data={[...shownRoles]}
-            onChange={(event) => setDraft({ ...draft, role: event.currentTarget.value as Role })}
-          />
-          <Button type="submit" variant="filled" loading={invite.isPending}>
-            Invite
-          </Button>
-        </Group>
-      </form>
-      {invite.error !== null && field === undefined && <Failed error={invite.error} />}
-      {invite.isSuccess && (
-        <p role="status">Invited {invite.data.body.email}. The mail is on its way; the invitation is listed above.</p>
+      <ApiFormFrame form={form} action="Invite" isRow>
+        <TextInput label="E-mail address" type="email" required data-shortcut="n" {...fields.getInputProps('email')} />
+        <NativeSelect label="Role" data={[...shownRoles]} {...fields.getInputProps('role')} />
+      </ApiFormFrame>
+      {saved !== undefined && (
+        <p role="status">Invited {saved.email}. The mail is on its way; the invitation is listed above.</p>
       )}
     </Section>
   );

@@ -6,7 +6,8 @@ import {
   type Role,
   type ServiceAccountSpec,
 } from '@corral/contracts';
-import { Checkbox, Group, NativeSelect, Stack, TextInput } from '@mantine/core';
+import { Checkbox, Group, NativeSelect, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
 import { shownRoles } from './roles.js';
 
 /** What a form about a robot holds. */
@@ -51,39 +52,33 @@ const actionWords: Readonly<Record<AccountAction, string>> = {
   kubeconfig: 'Get kubeconfigs',
 };
 
-interface RobotFieldsProps {
-  readonly draft: RobotDraft;
-  readonly onDraft: (draft: RobotDraft) => void;
-  /** Messages by JSON pointer. */
-  readonly errors: Readonly<Record<string, string>>;
-}
+export const actionsProblem = (actions: RobotDraft['actions']): string | null =>
+  actions.length === 0 ? 'Choose at least one.' : null;
 
 /** Role and narrowing of a robot. */
-export function RobotFields({ draft, onDraft, errors }: RobotFieldsProps) {
-  const refused = Object.entries(errors).find(([pointer]) => pointer.startsWith('/spec/narrowing/clusters'))?.[1];
+export function RobotFields({ fields }: { readonly fields: UseFormReturnType<RobotDraft> }) {
+  const { values, setFieldValue } = fields;
   return (
-    <Stack gap="sm" align="flex-start" my="sm">
-      <NativeSelect
-        label="Role"
-        value={draft.role}
-        data={[...shownRoles]}
-        onChange={(event) => onDraft({ ...draft, role: event.currentTarget.value as Role })}
-      />
+    <>
+      <NativeSelect label="Role" data={[...shownRoles]} w="20rem" maw="100%" {...fields.getInputProps('role')} />
       <TextInput
         label="Only these clusters"
         description="Names, with * at the start or the end, such as ci-*. Leave empty for all clusters."
-        value={draft.clusters}
-        onChange={(event) => onDraft({ ...draft, clusters: event.currentTarget.value })}
-        error={refused}
         w="20rem"
         maw="100%"
         spellCheck={false}
+        {...fields.getInputProps('clusters')}
       />
       <Checkbox.Group
         label="What it may do, as far as its role allows"
-        value={[...draft.actions]}
-        onChange={(actions) => onDraft({ ...draft, actions: accountActions.filter((each) => actions.includes(each)) })}
-        error={draft.actions.length === 0 && 'Choose at least one.'}
+        {...fields.getInputProps('actions')}
+        value={[...values.actions]}
+        onChange={(actions) =>
+          setFieldValue(
+            'actions',
+            accountActions.filter((each) => actions.includes(each)),
+          )
+        }
       >
         <Group mt="xs">
           {accountActions.map((action) => (
@@ -91,6 +86,6 @@ export function RobotFields({ draft, onDraft, errors }: RobotFieldsProps) {
           ))}
         </Group>
       </Checkbox.Group>
-    </Stack>
+    </>
   );
 }

@@ -1,22 +1,22 @@
 import type { AccountTokenListBody, CreatedAccountTokenBody, ServiceAccountBody } from '@corral/contracts';
 import { clusterLimits } from '@corral/contracts';
-import { Button, Group, NumberInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { NumberInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { corral } from '../api/corral.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { accountsQuery, accountTokensQuery, issuersQuery } from '../api/queries.js';
-import { fieldMessages } from '../connections/field-messages.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { DangerAction } from '../ui/danger-action.js';
 import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { ShownOnce } from '../ui/shown-once.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Empty, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { Table } from '../ui/table.js';
 import { Expiry, Time, useNow } from '../ui/time.js';
-import { draftOf, isActiveToken, RobotFields, specOf } from './robot-fields.js';
+import { actionsProblem, draftOf, isActiveToken, RobotFields, specOf } from './robot-fields.js';
 
 /** One service account: what it may do, its tokens, its end. */
 export function RobotPage() {
@@ -52,16 +52,13 @@ function Tokens({ team, account }: RobotProps) {
   const cache = useQueryClient();
   const now = useNow();
   const tokens = useQuery(accountTokensQuery(team, account));
-  const [days, setDays] = useState(DAYS_DEFAULT);
   const [created, setCreated] = useState<CreatedAccountTokenBody | null>(null);
   const reload = () => cache.invalidateQueries({ queryKey: accountTokensQuery(team, account).queryKey });
-  const create = useMutation({
-    // The token does not stay in memory longer than it is shown.
-    gcTime: 0,
-    mutationFn: () => corral.createAccountToken({ team, account }, { body: { expiresInDays: days } }),
-    onSuccess: async ({ body }) => {
-      setCreated(body);
-      create.reset();
+  const form = useApiForm({
+    initial: { expiresInDays: DAYS_DEFAULT },
+    send: (body) => bodyOf(corral.createAccountToken({ team, account }, { body })),
+    onSaved: async (token) => {
+      setCreated(token);
       await reload();
     },
   });
@@ -87,28 +84,16 @@ function Tokens({ team, account }: RobotProps) {
         </ShownOnce>
       )}
       {created === null && !isFull && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            create.mutate();
-          }}
-        >
-          <Group align="end">
-            <NumberInput
-              label="Lifetime (days)"
-              min={1}
-              max={clusterLimits.accountTokenDays}
-              allowDecimal={false}
-              value={days}
-              onChange={(value) => setDays(Number(value))}
-            />
-            <Button type="submit" variant="filled" loading={create.isPending}>
-              Create token
-            </Button>
-          </Group>
-        </form>
+        <ApiFormFrame form={form} action="Create token" failure="No token was created." isRow>
+          <NumberInput
+            label="Lifetime (days)"
+            min={1}
+            max={clusterLimits.accountTokenDays}
+            allowDecimal={false}
+            {...form.fields.getInputProps('expiresInDays')}
+          />
+        </ApiFormFrame>
       )}
-      {create.error !== null && <Failed error={create.error} what="No token was created." />}
       <Loaded query={tokens} what="the tokens">
         {(all) =>
           all.length === 0 ? (
@@ -187,30 +172,21 @@ function TokenState({ token, now }: { readonly token: AccountToken; readonly now
 function Rights({ team, robot }: { readonly team: string; readonly robot: ServiceAccountBody }) {
   const cache = useQueryClient();
   const account = robot.metadata.name;
-  const [draft, setDraft] = useState(() => draftOf(robot.spec));
-  const save = useMutation({
-    mutationFn: () => corral.putServiceAccount({ team, account }, { body: { spec: specOf(draft) } }),
-    onSuccess: async () => {
+  const form = useApiForm({
+    initial: draftOf(robot.spec),
+    check: ({ actions }) => ({ actions: actionsProblem(actions) }),
+    send: (draft) => corral.putServiceAccount({ team, account }, { body: { spec: specOf(draft) } }),
+    onSaved: async () => {
       announce(`Changed the rights of ${account}`);
       await cache.invalidateQueries({ queryKey: accountsQuery(team).queryKey, exact: true });
     },
   });
   return (
     <Section title="Rights">
-      <form
-        aria-label="Rights"
-        onSubmit={(event) => {
-          event.preventDefault();
-          save.mutate();
-        }}
-      >
-        <p className="muted">A change is effective with the next request. Tokens by exchange end at once.</p>
-        <RobotFields draft={draft} onDraft={setDraft} errors={fieldMessages(save.error)} />
-        {save.error !== null && <Failed error={save.error} what="The rights were not changed." />}
-        <Button type="submit" loading={save.isPending}>
-          Save rights
-        </Button>
-      </form>
+      <p className="muted">A change is effective with the next request. Tokens by exchange end at once.</p>
+      <ApiFormFrame form={form} label="Rights" action="Save rights" failure="The rights were not changed.">
+        <RobotFields fields={form.fields} />
+      </ApiFormFrame>
     </Section>
   );
 }

@@ -1,20 +1,28 @@
 import type { ServiceAccountBody } from '@corral/contracts';
 import { clusterLimits, isClusterName, textRules } from '@corral/contracts';
-import { Button, Group, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Button, TextInput } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { corral } from '../api/corral.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { accountsQuery, accountTokensQuery } from '../api/queries.js';
-import { fieldMessages } from '../connections/field-messages.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Section } from '../ui/page.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Empty, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
-import { useDraft } from '../ui/use-draft.js';
-import { emptyRobot, isActiveToken, narrowingText, RobotFields, specOf } from './robot-fields.js';
+import {
+  actionsProblem,
+  emptyRobot,
+  isActiveToken,
+  narrowingText,
+  type RobotDraft,
+  RobotFields,
+  specOf,
+} from './robot-fields.js';
 
 /** The service accounts of the team: access of programs. */
 export function Robots() {
@@ -93,55 +101,45 @@ interface CreateRobotProps {
 function CreateRobot({ team, existing, onClose }: CreateRobotProps) {
   const cache = useQueryClient();
   const navigate = useNavigate();
-  const [draft, setDraft, clear] = useDraft(`${team}.robot`, { ...emptyRobot, name: '' });
-  const name = draft.name.trim();
-  // A declaration of an existing account would change it.
-  const isTaken = existing.some(({ metadata }) => metadata.name === name);
-  const create = useMutation({
-    mutationFn: () => corral.putServiceAccount({ team, account: name }, { body: { spec: specOf(draft) } }),
-    onSuccess: async () => {
-      clear();
-      announce(`Created the robot ${name}`);
+  const form = useApiForm({
+    initial: { ...emptyRobot, name: '' },
+    draft: `${team}.robot`,
+    check: ({ name: typed, actions }) => ({
+      name: nameProblem(typed.trim(), existing),
+      actions: actionsProblem(actions),
+    }),
+    send: ({ name, ...draft }) =>
+      bodyOf(corral.putServiceAccount({ team, account: name.trim() }, { body: { spec: specOf(draft) } })),
+    onSaved: async ({ metadata: { name: account } }) => {
+      announce(`Created the robot ${account}`);
       await cache.invalidateQueries({ queryKey: accountsQuery(team).queryKey });
-      await navigate({ to: '/teams/$team/access/robots/$account', params: { team, account: name } });
+      await navigate({ to: '/teams/$team/access/robots/$account', params: { team, account } });
     },
   });
   return (
-    <form
-      aria-label="New robot"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!isTaken) create.mutate();
-      }}
+    <ApiFormFrame
+      form={form}
+      label="New robot"
+      action="Create robot"
+      failure="No robot was created."
+      onCancel={onClose}
     >
       <TextInput
         label="Name"
         description="Part of its address; cannot change. Lower-case letters, digits and hyphens."
-        required
         maxLength={clusterLimits.clusterNameCharacters}
-        value={draft.name}
-        onChange={({ currentTarget }) => {
-          const isValid = currentTarget.value === '' || isClusterName(currentTarget.value.trim());
-          currentTarget.setCustomValidity(isValid ? '' : `The name ${textRules.name.must}.`);
-          setDraft({ ...draft, name: currentTarget.value });
-        }}
-        error={isTaken && `${name} exists. Open it to change it.`}
         w="20rem"
         data-autofocus
         autoFocus
+        {...form.fields.getInputProps('name')}
       />
-      <RobotFields
-        draft={draft}
-        onDraft={(fields) => setDraft({ ...draft, ...fields })}
-        errors={fieldMessages(create.error)}
-      />
-      {create.error !== null && <Failed error={create.error} what="No robot was created." />}
-      <Group mt="sm">
-        <Button type="submit" variant="filled" loading={create.isPending}>
-          Create robot
-        </Button>
-        <Button onClick={onClose}>Cancel</Button>
-      </Group>
-    </form>
+      <RobotFields fields={form.fields as UseFormReturnType<RobotDraft>} />
+    </ApiFormFrame>
   );
+}
+
+/** A declaration of an existing account would change it. */
+function nameProblem(name: string, existing: CreateRobotProps['existing']): string | null {
+  if (!isClusterName(name)) return `The name ${textRules.name.must}.`;
+  return existing.some(({ metadata }) => metadata.name === name) ? `${name} exists. Open it to change it.` : null;
 }

@@ -1,15 +1,15 @@
 import { isCorralError } from '@corral/client';
 import { type Connection, clusterLimits } from '@corral/contracts';
-import { Button, Group, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { Button, TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { corral } from '../api/corral.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { connectionQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Panel } from '../ui/columns.js';
 import { Section } from '../ui/page.js';
-import { Empty, Failed } from '../ui/states.js';
-import { fieldMessages } from './field-messages.js';
+import { Empty } from '../ui/states.js';
 import { sendIfUnedited } from './send-if-unedited.js';
 import { TokenField } from './token-field.js';
 
@@ -23,69 +23,51 @@ export interface ChangeConnectionProps {
 export function ChangeConnection({ team, connection, onDone }: ChangeConnectionProps) {
   const cache = useQueryClient();
   const [seen, setSeen] = useState(connection);
-  const [name, setName] = useState(connection.spec.name);
-  const [token, setToken] = useState('');
   const { ref } = connection.metadata;
-  const save = useMutation({
-    gcTime: 0,
-    mutationFn: () => {
+  const form = useApiForm({
+    initial: { name: connection.spec.name, token: '' },
+    send: ({ name, token }) => {
       const { provider, providerConfig } = seen.spec;
       const typed = token.trim() === '' ? {} : { token: token.trim() };
       const body = { spec: { provider, providerConfig, name: name.trim(), ...typed } };
-      return sendIfUnedited(
-        seen,
-        () => cache.fetchQuery({ ...connectionQuery(team, ref), staleTime: 0 }),
-        (ifMatch) => corral.putConnection({ team, ref }, { body, ifMatch }),
+      return bodyOf(
+        sendIfUnedited(
+          seen,
+          () => cache.fetchQuery({ ...connectionQuery(team, ref), staleTime: 0 }),
+          (ifMatch) => corral.putConnection({ team, ref }, { body, ifMatch }),
+        ),
       );
     },
-    onSuccess: async ({ body }) => {
-      cache.setQueryData(connectionQuery(team, ref).queryKey, body);
+    onSaved: async (saved) => {
+      cache.setQueryData(connectionQuery(team, ref).queryKey, saved);
       announce(`Changed ${ref}`);
       onDone();
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'connections'] });
     },
   });
-  const said = fieldMessages(save.error);
-  const isConflict = isCorralError(save.error) && save.error.status === 412;
+  const { fields } = form;
+  const isConflict = isCorralError(form.error) && form.error.status === 412;
   return (
     <Panel>
       <Section title="Replace token or name">
-        <form
-          noValidate
-          onSubmit={(event) => {
-            event.preventDefault();
-            save.mutate();
-          }}
-          onKeyDown={(event) => {
-            if (event.key === 'Escape') onDone();
-          }}
+        <ApiFormFrame
+          form={isConflict ? { ...form, error: null } : form}
+          action="Save connection"
+          failure="The connection was not changed."
+          onCancel={onDone}
         >
-          <Group align="flex-start" grow preventGrowOverflow={false}>
-            <TextInput
-              autoFocus
-              label="Name"
-              value={name}
-              onChange={(event) => setName(event.currentTarget.value)}
-              error={said['/spec/name']}
-              maxLength={clusterLimits.connectionNameCharacters}
-              autoComplete="off"
-            />
-            <TokenField
-              label="New API token (empty: keep the present one)"
-              value={token}
-              onChange={setToken}
-              error={said['/spec/token']}
-            />
-          </Group>
-          <Group mt="md">
-            <Button type="submit" variant="filled" loading={save.isPending}>
-              Save connection
-            </Button>
-            <Button onClick={onDone}>Cancel</Button>
-          </Group>
-        </form>
-        {isConflict && <Conflict seen={seen} now={connection} mine={name} onContinue={() => setSeen(connection)} />}
-        {save.error !== null && !isConflict && <Failed error={save.error} what="The connection was not changed." />}
+          <TextInput
+            autoFocus
+            label="Name"
+            maxLength={clusterLimits.connectionNameCharacters}
+            autoComplete="off"
+            {...fields.getInputProps('name')}
+          />
+          <TokenField label="New API token (empty: keep the present one)" {...fields.getInputProps('token')} />
+        </ApiFormFrame>
+        {isConflict && (
+          <Conflict seen={seen} now={connection} mine={fields.values.name} onContinue={() => setSeen(connection)} />
+        )}
       </Section>
     </Panel>
   );

@@ -1,25 +1,16 @@
-import { isCorralError, newIdempotencyKey } from '@corral/client';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { isCorralError } from '@corral/client';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
-import { corral } from '../api/corral.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { dnsUsageQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
+import { useApiForm } from '../ui/api-form.js';
 import { Columns, Panel } from '../ui/columns.js';
 import { Page } from '../ui/page.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
-import { useDraft } from '../ui/use-draft.js';
+import { Empty, Loaded } from '../ui/states.js';
 import { CoverageCheck } from './coverage-check.js';
 import { CreatedToken } from './created-token.js';
-import {
-  coverageOf,
-  coverageText,
-  emptyDraft,
-  problemsOf,
-  type TokenDraft,
-  type TokenField,
-  tokenWish,
-} from './token-draft.js';
+import { coverageOf, coverageText, emptyDraft, problemsOf, tokenWish } from './token-draft.js';
 import { TokenForm } from './token-form.js';
 
 export function CreateTokenPage() {
@@ -47,34 +38,24 @@ interface Place {
 function CreateToken({ team, place }: { readonly team: string; readonly place: Place }) {
   const cache = useQueryClient();
   const usage = useQuery(dnsUsageQuery(team));
-  const [draft, setDraft, clearDraft] = useDraft<TokenDraft>(`dns-token.${team}`, emptyDraft);
-  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
-  const [isChecked, setChecked] = useState(false);
-  const create = useMutation({
-    // The token does not stay in memory longer than this page.
-    gcTime: 0,
-    mutationFn: async () => {
-      const body = tokenWish(draft, { team, zone: place.zone, now: Date.now() });
-      const answer = await corral.createDnsToken({ team }, { body, idempotencyKey });
-      return answer.body;
+  const placed = { team, zone: place.zone };
+  const form = useApiForm({
+    initial: emptyDraft,
+    draft: `dns-token.${team}`,
+    aliases: { withinTypes: 'types', expiresAt: 'lifetime' },
+    check: (draft) => problemsOf(draft, { ...placed, now: Date.now() }),
+    send: (draft, idempotencyKey) => {
+      const body = tokenWish(draft, { ...placed, now: Date.now() });
+      return bodyOf(corral.createDnsToken({ team }, { body, idempotencyKey }));
     },
-    onSuccess: () => {
-      clearDraft();
+    onSaved: () => {
       void cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-tokens'] });
       void cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-usage'] });
     },
-    onError: (error) => {
-      // A refused request may be sent again with other contents; one without an answer is the same request again.
-      if (isCorralError(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
-    },
   });
-  if (create.data !== undefined) return <CreatedToken team={team} place={place} created={create.data} />;
+  if (form.saved !== undefined) return <CreatedToken team={team} place={place} created={form.saved} />;
 
-  const problems = {
-    ...(isChecked ? problemsOf(draft, { team, zone: place.zone, now: Date.now() }) : {}),
-    ...refusedFields(create.error),
-  };
-  const coverage = coverageOf(draft, { team, zone: place.zone });
+  const coverage = coverageOf(form.fields.values, placed);
   const tokens = usage.data?.tokens;
   return (
     <Page>
@@ -103,27 +84,8 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
           </Panel>
         }
       >
-        <TokenForm
-          team={team}
-          zone={place.zone}
-          draft={draft}
-          onChange={setDraft}
-          problems={problems}
-          isPending={create.isPending}
-          onSubmit={() => {
-            setChecked(true);
-            const found = problemsOf(draft, { team, zone: place.zone, now: Date.now() });
-            if (Object.keys(found).length === 0) create.mutate();
-          }}
-        />
-        {create.error !== null && <Failed error={create.error} what="The token was not created." />}
+        <TokenForm team={team} zone={place.zone} form={form} />
       </Columns>
     </Page>
   );
-}
-
-/** What the API says about fields of the form. */
-function refusedFields(error: unknown): Partial<Record<TokenField, string>> {
-  if (!isCorralError(error)) return {};
-  return Object.fromEntries(error.errors.map(({ pointer, message }) => [pointer.slice(1), `It ${message}.`]));
 }

@@ -36,7 +36,7 @@ describe('the form of a new token', () => {
   ])('of the last day %j says %j', (lastDay, problem) => {
     const draft = { ...emptyDraft, name: 'ci', lifetime: 'date' as const, lastDay };
 
-    expect(problemsOf(draft, place).expiresAt).toBe(problem);
+    expect(problemsOf(draft, place).lastDay).toBe(problem);
   });
 
   test('a token is valid until the end of its last day', () => {

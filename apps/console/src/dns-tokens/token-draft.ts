@@ -78,13 +78,11 @@ export function expiryOf({ lifetime, lastDay }: TokenDraft, now: number): string
   return Number.isNaN(end) ? undefined : new Date(end).toISOString();
 }
 
-export type TokenField = 'name' | 'withinName' | 'expiresAt';
-
 /** What is wrong with the form, by field. */
 export function problemsOf(
   draft: TokenDraft,
   { team, zone, now }: { team: string; zone: string; now: number },
-): Partial<Record<TokenField, string>> {
+): Partial<Record<'name' | 'withinName' | 'lastDay', string>> {
   const name = draft.name.trim();
   const withinName = relativeName(draft.withinName, zone);
   const expiresAt = expiryOf(draft, now);
@@ -95,8 +93,8 @@ export function problemsOf(
     ...(draft.isNarrowed && !canNarrowTo(withinName, team)
       ? { withinName: `Not your name. Use ${team} or a name below it, such as ci.${team}.` }
       : {}),
-    ...(expiresAt === undefined ? { expiresAt: 'Choose the last day.' } : {}),
-    ...(expiresAt && Date.parse(expiresAt) <= now ? { expiresAt: 'Choose a day in the future.' } : {}),
+    ...(expiresAt === undefined ? { lastDay: 'Choose the last day.' } : {}),
+    ...(expiresAt && Date.parse(expiresAt) <= now ? { lastDay: 'Choose a day in the future.' } : {}),
   };
 }
 

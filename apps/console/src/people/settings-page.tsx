@@ -1,18 +1,17 @@
-import { isCorralError } from '@corral/client';
 import type { CatalogueBody, DnsUsageBody, TeamBody } from '@corral/contracts';
-import { Button, Group, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { corral } from '../api/corral.js';
+import { TextInput } from '@mantine/core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { bodyOf, corral } from '../api/corral.js';
 import { catalogueQuery, dnsUsageQuery, meQuery, teamQuery } from '../api/queries.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Copyable } from '../ui/copy.js';
 import { Page, Section } from '../ui/page.js';
-import { AllLoaded, Empty, Failed, Loaded } from '../ui/states.js';
+import { AllLoaded, Empty, Loaded } from '../ui/states.js';
 import { Meter, Status } from '../ui/status.js';
 import { Table } from '../ui/table.js';
 import { Expiry } from '../ui/time.js';
-import { useDraft } from '../ui/use-draft.js';
 
 /** The team itself: name, subscription, quotas. */
 export function SettingsPage() {
@@ -34,7 +33,7 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
               sets.
             </p>
             {team.can('putTeam') ? (
-              <NameForm team={team} body={body} />
+              <NameForm key={body.name} team={team} body={body} />
             ) : (
               <p>
                 Shown as <strong>{body.name}</strong>. Administrators can change that.
@@ -55,41 +54,20 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
 
 function NameForm({ team, body }: { readonly team: TeamContext; readonly body: TeamBody }) {
   const cache = useQueryClient();
-  const [draft, setDraft, clear] = useDraft<string | null>(`${team.slug}.team-name`, null);
-  const name = draft ?? body.name;
-  const save = useMutation({
-    mutationFn: () => corral.putTeam({ team_id: body.id }, { body: { name } }),
-    onSuccess: async (answer) => {
-      cache.setQueryData(teamQuery(team.slug, body.id).queryKey, answer.body);
-      clear();
+  const form = useApiForm({
+    initial: { name: body.name },
+    draft: `${team.slug}.team-name`,
+    send: ({ name }) => bodyOf(corral.putTeam({ team_id: body.id }, { body: { name } })),
+    onSaved: async (saved) => {
+      cache.setQueryData(teamQuery(team.slug, body.id).queryKey, saved);
       announce('Saved the name of the team');
       await cache.invalidateQueries({ queryKey: meQuery().queryKey });
     },
   });
-  const field = isCorralError(save.error) ? save.error.errors.find(({ pointer }) => pointer === '/name') : undefined;
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate();
-      }}
-    >
-      <Group align="end">
-        <TextInput
-          label="Name"
-          required
-          value={name}
-          onChange={(event) => setDraft(event.currentTarget.value)}
-          error={field?.message}
-        />
-        <Button type="submit" variant="filled" loading={save.isPending}>
-          Save name
-        </Button>
-        {name !== body.name && <Button onClick={clear}>Discard</Button>}
-      </Group>
-      {save.error !== null && field === undefined && <Failed error={save.error} />}
-      {save.isSuccess && name === body.name && <p role="status">Saved.</p>}
-    </form>
+    <ApiFormFrame form={form} action="Save name" isRow>
+      <TextInput label="Name" required {...form.fields.getInputProps('name')} />
+    </ApiFormFrame>
   );
 }
 
@@ -165,7 +143,7 @@ function QuotaTable({ usage: { records, tokens }, limits }: QuotaTableProps) {
             id: 'share',
             label: 'Share',
             cell: ({ name, used, limit }) => (
-              <Meter percent={limit === 0 ? 0 : Math.round((used / limit) * 100)} label={`${name} used`} />
+              <Meter percent={limit === 0 ? 0 : Math.round((used / limit) * 100)} label={`${name} used`} isQuota />
             ),
           },
         ]}

@@ -76,8 +76,18 @@ export const ServerStatus = ({ phase }: { readonly phase: ServerPhase }) => (
   <Status tone={serverTones[phase]}>{phase}</Status>
 );
 
-/** @param label what the bar measures, for screen readers */
-export function Meter({ percent, label }: { readonly percent: number; readonly label: string }) {
+interface MeterProps {
+  readonly percent: number;
+  /** What the bar measures, for screen readers. */
+  readonly label: string;
+  /** A quota: nearly all of it is a warning. */
+  readonly isQuota?: boolean;
+}
+
+const SCARCE_PERCENT = 90;
+
+export function Meter({ percent, label, isQuota = false }: MeterProps) {
+  const isScarce = isQuota && percent >= SCARCE_PERCENT;
   return (
     <div
       className={styles.meter}
@@ -87,7 +97,10 @@ export function Meter({ percent, label }: { readonly percent: number; readonly l
       aria-valuemin={0}
       aria-valuemax={100}
     >
-      <div className={styles.bar} style={{ width: `${Math.max(0, Math.min(100, percent))}%` }} />
+      <div
+        className={`${styles.bar} ${isScarce ? styles.scarce : ''}`}
+        style={{ width: `${Math.max(0, Math.min(100, percent))}%` }}
+      />
     </div>
   );
 }

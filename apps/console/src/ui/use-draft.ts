@@ -8,7 +8,6 @@ const PREFIX = 'corral.draft.';
  * @param key names the form, its team and its target
  */
 export function useDraft<T>(key: string, initial: T): [T, (value: T) => void, () => void] {
-  const name = PREFIX + key;
   const [value, setValue] = useState<T>(() => draftAt(key, initial));
   const set = useCallback(
     (next: T) => {
@@ -18,9 +17,9 @@ export function useDraft<T>(key: string, initial: T): [T, (value: T) => void, ()
     [key],
   );
   const clear = useCallback(() => {
-    sessionStorage.removeItem(name);
+    dropDraft(key);
     setValue(initial);
-  }, [name, initial]);
+  }, [key, initial]);
   return [value, set, clear];
 }
 
@@ -32,6 +31,8 @@ export function putDraft(key: string, value: unknown): void {
     // Storage is full or blocked: the draft lives as long as the page.
   }
 }
+
+export const dropDraft = (key: string): void => sessionStorage.removeItem(PREFIX + key);
 
 /** The draft of any page. @param initial when there is none */
 export function draftAt<T>(key: string, initial: T): T {
