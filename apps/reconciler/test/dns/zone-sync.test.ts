@@ -363,8 +363,8 @@ describe('a walk', () => {
   const countMirrored = async () =>
     (await at.pool.query(`SELECT count(*)::int AS count FROM dns_rrset WHERE owner_label = 'acme'`)).rows[0].count;
 
-  /** 450 sets of a team and two at the apex are five pages. */
-  const SETS = 450;
+  /** 350 sets of a team and two at the apex are four pages. */
+  const SETS = 350;
 
   beforeAll(() => at.clearUpstream());
   beforeEach(() => {
@@ -403,16 +403,16 @@ describe('a walk', () => {
   describe('a walk whose process was stopped', () => {
     it('is resumed at its page by the next walk', async () => {
       const runId = randomUUID();
-      await walkUntil(4, runId);
+      await walkUntil(3, runId);
       expect(await readRuns()).toEqual([
-        expect.objectContaining({ id: runId, state: 'running', next_page: 4, rrsets_seen: 300, added: 300 }),
+        expect.objectContaining({ id: runId, state: 'running', next_page: 3, rrsets_seen: 200, added: 200 }),
       ]);
 
       const next = steady();
       const result = await next.workers.zoneSync({ reason: 'start' }, running());
 
-      expect(next.pages).toEqual([4, 5]);
-      expect(result).toMatchObject({ kind: 'succeeded', runId, counts: { rrsetsSeen: 452, added: 452, removed: 0 } });
+      expect(next.pages).toEqual([3, 4]);
+      expect(result).toMatchObject({ kind: 'succeeded', runId, counts: { rrsetsSeen: 352, added: 352, removed: 0 } });
       expect(await countMirrored()).toBe(SETS);
       expect(await drifts()).toEqual([]);
       expect((await at.pool.query('SELECT count(*)::int AS count FROM dns_sync_seen')).rows).toEqual([{ count: 0 }]);
@@ -420,7 +420,7 @@ describe('a walk', () => {
 
     it('is not repeated for a request that it has served', async () => {
       const runId = randomUUID();
-      await walkUntil(4, runId);
+      await walkUntil(3, runId);
       await steady().workers.zoneSync({ reason: 'start' }, running());
       const late = steady();
 
@@ -429,41 +429,40 @@ describe('a walk', () => {
     });
 
     it('is finished before another request starts its own walk', async () => {
-      await walkUntil(4, randomUUID());
+      await walkUntil(3, randomUUID());
       const runId = randomUUID();
       const next = steady();
 
       const result = await next.workers.zoneSync({ reason: 'request', runId }, running());
 
       expect(result).toMatchObject({ kind: 'succeeded', runId });
-      expect(next.pages).toEqual([4, 5, 1, 2, 3, 4, 5]);
+      expect(next.pages).toEqual([3, 4, 1, 2, 3, 4]);
       expect((await readRuns()).map(({ state }) => state)).toEqual(['succeeded', 'succeeded']);
     });
 
     it('sees each set although many were removed and the others moved up', async () => {
-      await walkUntil(4);
-      for (let index = 0; index < 150; index += 1) remove(nameOf(index));
+      await walkUntil(3);
+      for (let index = 0; index < 100; index += 1) remove(nameOf(index));
 
       const next = steady();
       await next.workers.zoneSync({ reason: 'start' }, running());
 
-      expect(next.pages).toEqual([4, 2, 3, 4]);
-      // Sets removed after they were seen stay in the mirror until the next walk, because a walk confirms at most 100 absences.
-      for (const index of [150, 299, 300, 301, 449]) expect(await at.mirroredValues(nameOf(index))).not.toBeNull();
+      expect(next.pages).toEqual([3, 2, 3]);
+      // Sets removed after they were seen stay in the mirror until the next walk.
+      for (const index of [0, 100, 199, 200, 349]) expect(await at.mirroredValues(nameOf(index))).not.toBeNull();
       await next.workers.zoneSync({ reason: 'schedule' }, running());
-      await next.workers.zoneSync({ reason: 'schedule' }, running());
-      expect(await countMirrored()).toBe(300);
+      expect(await countMirrored()).toBe(250);
       expect(await at.mirroredValues(nameOf(0))).toBeNull();
     });
 
     it('starts over when too much time has passed since it stopped', async () => {
-      await walkUntil(4);
+      await walkUntil(3);
       await at.pool.query(`UPDATE dns_sync_run SET progressed_at = progressed_at - interval '2 hours'`);
 
       const next = steady();
       await next.workers.zoneSync({ reason: 'start' }, running());
 
-      expect(next.pages).toEqual([1, 2, 3, 4, 5]);
+      expect(next.pages).toEqual([1, 2, 3, 4]);
       expect((await readRuns()).map(({ state }) => state)).toEqual(['failed', 'succeeded']);
     });
   });
@@ -477,7 +476,7 @@ describe('a walk', () => {
       const next = steady();
       await next.workers.zoneSync({ reason: 'schedule' }, running());
 
-      expect(next.pages).toEqual([3, 4, 5]);
+      expect(next.pages).toEqual([3, 4]);
       expect(await countMirrored()).toBe(SETS);
     });
 
@@ -495,7 +494,7 @@ describe('a walk', () => {
       expect(rows).toEqual([{ state: 'failed', failure: expect.stringMatching(/503 unavailable/) }]);
       const next = steady();
       await next.workers.zoneSync({ reason: 'schedule' }, running());
-      expect(next.pages).toEqual([3, 4, 5]);
+      expect(next.pages).toEqual([3, 4]);
     });
   });
 
@@ -521,7 +520,7 @@ describe('a walk', () => {
       goOn();
 
       expect(await walking).toEqual({ kind: 'already running' });
-      expect(next.pages).toEqual([2, 3, 4, 5]);
+      expect(next.pages).toEqual([2, 3, 4]);
       expect(await at.mirroredValues(nameOf(120))).toEqual(['192.0.2.99']);
       expect(await drifts()).toEqual([expect.objectContaining({ name: nameOf(120) })]);
     });
