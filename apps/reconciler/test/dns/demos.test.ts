@@ -53,21 +53,6 @@ describe('the deletion of their records', () => {
         expect(entry).toMatchObject({ actor: 'service', state: 'completed', team_id: acme.id });
     });
 
-    it('are deleted with one call each over several lists', async () => {
-      const labels = Array.from({ length: 210 }, (_, index) => `d${index}`);
-      await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
-      const workers = at.another();
-
-      let deleted = 0;
-      for (let pass = 0; pass < 20 && deleted < labels.length; pass += 1) {
-        const result = await clear(workers);
-        expect(['done', 'more']).toContain(result.end);
-        deleted += result.deleted;
-      }
-
-      expect([deleted, countDeletions(at), upstreamNames(at)]).toEqual([210, 210, []]);
-    });
-
     it('are deleted with one call each by concurrent passes', async () => {
       const labels = Array.from({ length: 15 }, (_, index) => `d${index}`);
       await ended(Object.fromEntries(labels.map((label) => [label, [label, `www.${label}`]])));
@@ -161,14 +146,10 @@ describe('the deletion of their records', () => {
       expect(upstreamNames(at)).toEqual([]);
     });
 
-    it.each([
-      ['is unreachable', { reset: 'before' as const }],
-      ['answers 503 to every request', { status: 503 }],
-      ['refuses our own token', { status: 401, code: 'unauthorized' }],
-    ])('ends the pass after a few calls when the upstream %s, and succeeds later', async (_what, effect) => {
+    it('ends the pass after a few calls when the upstream is unreachable, and succeeds later', async () => {
       const labels = Array.from({ length: 70 }, (_, index) => `d${index}`);
       await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
-      at.cloud.admin.addFaults({ match: { method: 'DELETE' }, times: null, effect });
+      at.cloud.admin.addFaults({ match: { method: 'DELETE' }, times: null, effect: { reset: 'before' } });
 
       const result = await clear();
 
