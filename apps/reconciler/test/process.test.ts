@@ -154,12 +154,6 @@ describe('the reconciler as a process with a garden', () => {
     return cluster;
   }
 
-  const metricsOf = async ({ metricsUrl }: ReconcilerProcess) => (await fetch(metricsUrl)).text();
-
-  const shootsEver = async (cluster: TestCluster) => {
-    const { shoot_name } = await at.row(cluster.id);
-    return at.cloud.admin.garden.shootHistory().filter(({ name }) => name === shoot_name).length;
-  };
   it('creates a cluster, verifies a connection, exports metrics, logs no secrets, and shuts down in order', async () => {
     const reconciler = await startReconciler({ LOG_LEVEL: 'debug' });
     const cluster = await declare();
@@ -183,24 +177,5 @@ describe('the reconciler as a process with a garden', () => {
     expect(reconciler.output()).toContain('pass done');
     expect(reconciler.output()).not.toContain(PROJECT_TOKEN);
     expect(reconciler.output()).not.toContain(KEY.toString('base64'));
-  });
-
-  it('loses and duplicates nothing when it is killed during a write: another one takes over the cluster and the watch', async () => {
-    const killed = await startReconciler();
-    await waitFor('the watch', async () => /corral_reconcile_watching\{.*\} 1/.test(await metricsOf(killed)));
-    at.cloud.admin.addFaults({
-      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
-      effect: { delayMs: 1_500 },
-    });
-    const cluster = await declare();
-    await waitFor('the write to be in progress', () => at.cloud.admin.faults()[0]?.remaining === 0);
-
-    killed.kill('SIGKILL');
-    await killed.exited;
-    const second = await startReconciler();
-
-    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', progress: 100 });
-    await waitFor('the watch', async () => /corral_reconcile_watching\{.*\} 1/.test(await metricsOf(second)));
-    expect(await shootsEver(cluster)).toBe(1);
   });
 });
