@@ -68,23 +68,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await waitFor('the job', () => runs === 1);
   });
 
-  it('waits for the delay of a job that its own run has planned', async () => {
-    const queue = aQueue();
-    const begun: number[] = [];
-    aWorker({
-      'settle-writes': async () => {
-        begun.push(performance.now());
-        if (begun.length < 3) await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 400 });
-      },
-    });
-
-    await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 10 });
-
-    await waitFor('the third run', () => begun.length === 3);
-    const [first = 0, second = 0, third = 0] = begun;
-    expect(Math.min(second - first, third - second)).toBeGreaterThan(350);
-  });
-
   it('coalesces waiting jobs with the same id, and says so', async () => {
     const queue = aQueue();
     const wasAdded: boolean[] = [];
@@ -124,90 +107,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(job.runs()).toBe(3);
   });
 
-  it('runs a job immediately even if a delayed one has the same id', async () => {
-    const queue = aQueue();
-    let runs = 0;
-    aWorker({ 'settle-writes': async () => (runs += 1) });
-
-    await queue.send('settle-writes', {}, { jobId: 'all', delayMs: 3_600_000 });
-    await queue.send('settle-writes', {}, { jobId: 'all' });
-
-    await waitFor('the job', () => runs === 1);
-  });
-
-  it('replaces a delayed job', async () => {
-    const queue = aQueue();
-    const seen: unknown[] = [];
-    aWorker({ 'reconcile-cluster': async ({ clusterId }) => seen.push(clusterId) });
-    const later = { jobId: 'timer', delayMs: 3_600_000 };
-    await queue.send('reconcile-cluster', { clusterId: asClusterId('first') }, later);
-
-    await queue.send('reconcile-cluster', { clusterId: asClusterId('second') }, { jobId: 'timer', delayMs: 50 });
-
-    await waitFor('the job', () => seen.length > 0);
-    expect(seen).toEqual(['second']);
-  });
-
-  it('runs the jobs of one queue while those of another hang', async () => {
-    const queue = aQueue();
-    const poison = heldJob();
-    let sweeps = 0;
-    aWorker({ 'reconcile-cluster': poison.handler, 'count-nodes': async () => (sweeps += 1) }, { concurrency: 2 });
-    for (const id of ['1', '2', '3']) await queue.send('reconcile-cluster', { clusterId: asClusterId(id) });
-    await waitFor('all places to be taken', () => poison.runs() === 2);
-
-    await queue.send('count-nodes', {});
-
-    await waitFor('the job of the other queue', () => sweeps === 1);
-    expect(poison.runs()).toBe(2);
-    poison.release();
-    await waitFor('the rest', () => poison.runs() === 3);
-    poison.release();
-  });
-
-  it('logs a failed job and retries it according to its rule', async () => {
-    const { log, lines } = memoryLog();
-    const attempts: number[] = [];
-    const metrics = createMetrics({ service: 'test' });
-    const handler: JobHandlers['zone-sync'] = async (_payload, { attempt }) => {
-      attempts.push(attempt);
-      if (attempt === 1) throw new Error('the upstream is away');
-    };
-    aWorker({ 'zone-sync': handler }, { log, metrics });
-
-    await aQueue().send('zone-sync', { reason: 'start' });
-
-    await waitFor('the second run', () => attempts.length === 2);
-    expect(lines).toContainEqual({
-      level: 'error',
-      message: 'job failed',
-      fields: { attempt: 1, willRetry: true, error: new Error('the upstream is away') },
-    });
-    expect(await metrics.registry.metrics()).toMatch(/corral_job_duration_seconds_count\{.*outcome="failed"\} 1/);
-  });
-
-  it('sends one scheduled job per interval, however many processes schedule it', async () => {
-    const runs: number[] = [];
-    aWorker({ 'settle-writes': async () => runs.push(performance.now()) });
-
-    const begunAt = performance.now();
-    for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule('settle-writes', 200);
-
-    await waitFor('the fourth run', () => runs.length >= 4);
-    const perInterval = runs.length / ((performance.now() - begunAt) / 200);
-    expect(perInterval).toBeLessThan(2);
-  });
-
-  it('tells why a scheduled sync runs, as a process of the release before needs it', async () => {
-    const seen: unknown[] = [];
-    aWorker({ 'zone-sync': async (payload) => seen.push(payload) });
-
-    aQueue().schedule('zone-sync', 60_000);
-
-    await waitFor('the job', () => seen.length === 1);
-    expect(seen).toEqual([{ reason: 'schedule' }]);
-  });
-
   it('goes on with a schedule after its process ended, and after an outage of the backend', async () => {
     let runs = 0;
     aWorker({ 'settle-writes': async () => (runs += 1) }, { lockMs: 1_000 });
@@ -225,68 +124,6 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await gate.open();
 
     await untilMore();
-  });
-
-  it('does not pile up scheduled jobs while no worker runs', async () => {
-    const queue = aQueue();
-    queue.schedule('settle-writes', 20);
-    await queue.ping();
-    let ticks = 0;
-    await waitFor('some intervals to pass', () => ++ticks > 10);
-    await queue.close();
-    let settled = 0;
-    let marker = false;
-    await aQueue().send('zone-sync', { reason: 'start' });
-
-    aWorker(
-      { 'settle-writes': async () => (settled += 1), 'zone-sync': async () => (marker = true) },
-      { concurrency: 1 },
-    );
-
-    await waitFor('the marker', () => marker);
-    expect(settled).toBe(1);
-  });
-
-  it('waits for running jobs at close and starts no others', async () => {
-    const queue = aQueue();
-    const job = heldJob();
-    const worker = aWorker({ 'settle-writes': job.handler }, { closeMs: 10_000 });
-    await queue.send('settle-writes', {}, { jobId: '1' });
-    await waitFor('the first job', () => job.runs() === 1);
-
-    let closed = false;
-    const closing = worker.close().then(() => {
-      closed = true;
-    });
-    await queue.send('settle-writes', {}, { jobId: '2' });
-    expect(closed).toBe(false);
-    job.release();
-    await closing;
-
-    expect(job.runs()).toBe(1);
-  });
-
-  it('aborts a job that outlasts the close, then gives it to another worker', async () => {
-    const { log, lines } = memoryLog();
-    const job = heldJob();
-    let aborted = false;
-    const handler: JobHandlers['settle-writes'] = (_payload, { signal }) => {
-      signal.addEventListener('abort', () => {
-        aborted = true;
-      });
-      return job.handler();
-    };
-    const worker = aWorker({ 'settle-writes': handler }, { closeMs: 50, log });
-    await aQueue().send('settle-writes', {});
-    await waitFor('the job to run', () => job.runs() === 1);
-
-    await worker.close();
-
-    expect(aborted).toBe(true);
-    expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'jobs cut at close' }));
-    let runs = 0;
-    aWorker({ 'settle-writes': async () => (runs += 1) });
-    await waitFor('the other worker to run it', () => runs === 1);
   });
 
   it('starts while the backend is unavailable and works once it is there', async () => {
@@ -326,6 +163,172 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'wake-up not sent' }));
     expect(lines.filter(({ message }) => message === 'queue connection failed').length).toBeLessThan(8);
   });
+
+  // What does not depend on the connection is shown once.
+  if (title === 'Postgres') {
+    it('waits for the delay of a job that its own run has planned', async () => {
+      const queue = aQueue();
+      const begun: number[] = [];
+      aWorker({
+        'settle-writes': async () => {
+          begun.push(performance.now());
+          if (begun.length < 3) await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 400 });
+        },
+      });
+
+      await queue.send('settle-writes', {}, { jobId: 'plan', delayMs: 10 });
+
+      await waitFor('the third run', () => begun.length === 3);
+      const [first = 0, second = 0, third = 0] = begun;
+      expect(Math.min(second - first, third - second)).toBeGreaterThan(350);
+    });
+
+    it('runs a job immediately even if a delayed one has the same id', async () => {
+      const queue = aQueue();
+      let runs = 0;
+      aWorker({ 'settle-writes': async () => (runs += 1) });
+
+      await queue.send('settle-writes', {}, { jobId: 'all', delayMs: 3_600_000 });
+      await queue.send('settle-writes', {}, { jobId: 'all' });
+
+      await waitFor('the job', () => runs === 1);
+    });
+
+    it('replaces a delayed job', async () => {
+      const queue = aQueue();
+      const seen: unknown[] = [];
+      aWorker({ 'reconcile-cluster': async ({ clusterId }) => seen.push(clusterId) });
+      const later = { jobId: 'timer', delayMs: 3_600_000 };
+      await queue.send('reconcile-cluster', { clusterId: asClusterId('first') }, later);
+
+      await queue.send('reconcile-cluster', { clusterId: asClusterId('second') }, { jobId: 'timer', delayMs: 50 });
+
+      await waitFor('the job', () => seen.length > 0);
+      expect(seen).toEqual(['second']);
+    });
+
+    it('runs the jobs of one queue while those of another hang', async () => {
+      const queue = aQueue();
+      const poison = heldJob();
+      let sweeps = 0;
+      aWorker({ 'reconcile-cluster': poison.handler, 'count-nodes': async () => (sweeps += 1) }, { concurrency: 2 });
+      for (const id of ['1', '2', '3']) await queue.send('reconcile-cluster', { clusterId: asClusterId(id) });
+      await waitFor('all places to be taken', () => poison.runs() === 2);
+
+      await queue.send('count-nodes', {});
+
+      await waitFor('the job of the other queue', () => sweeps === 1);
+      expect(poison.runs()).toBe(2);
+      poison.release();
+      await waitFor('the rest', () => poison.runs() === 3);
+      poison.release();
+    });
+
+    it('logs a failed job and retries it according to its rule', async () => {
+      const { log, lines } = memoryLog();
+      const attempts: number[] = [];
+      const metrics = createMetrics({ service: 'test' });
+      const handler: JobHandlers['zone-sync'] = async (_payload, { attempt }) => {
+        attempts.push(attempt);
+        if (attempt === 1) throw new Error('the upstream is away');
+      };
+      aWorker({ 'zone-sync': handler }, { log, metrics });
+
+      await aQueue().send('zone-sync', { reason: 'start' });
+
+      await waitFor('the second run', () => attempts.length === 2);
+      expect(lines).toContainEqual({
+        level: 'error',
+        message: 'job failed',
+        fields: { attempt: 1, willRetry: true, error: new Error('the upstream is away') },
+      });
+      expect(await metrics.registry.metrics()).toMatch(/corral_job_duration_seconds_count\{.*outcome="failed"\} 1/);
+    });
+
+    it('sends one scheduled job per interval, however many processes schedule it', async () => {
+      const runs: number[] = [];
+      aWorker({ 'settle-writes': async () => runs.push(performance.now()) });
+
+      const begunAt = performance.now();
+      for (const queue of [aQueue(), aQueue(), aQueue()]) queue.schedule('settle-writes', 200);
+
+      await waitFor('the fourth run', () => runs.length >= 4);
+      const perInterval = runs.length / ((performance.now() - begunAt) / 200);
+      expect(perInterval).toBeLessThan(2);
+    });
+
+    it('tells why a scheduled sync runs, as a process of the release before needs it', async () => {
+      const seen: unknown[] = [];
+      aWorker({ 'zone-sync': async (payload) => seen.push(payload) });
+
+      aQueue().schedule('zone-sync', 60_000);
+
+      await waitFor('the job', () => seen.length === 1);
+      expect(seen).toEqual([{ reason: 'schedule' }]);
+    });
+
+    it('does not pile up scheduled jobs while no worker runs', async () => {
+      const queue = aQueue();
+      queue.schedule('settle-writes', 20);
+      await queue.ping();
+      let ticks = 0;
+      await waitFor('some intervals to pass', () => ++ticks > 10);
+      await queue.close();
+      let settled = 0;
+      let marker = false;
+      await aQueue().send('zone-sync', { reason: 'start' });
+
+      aWorker(
+        { 'settle-writes': async () => (settled += 1), 'zone-sync': async () => (marker = true) },
+        { concurrency: 1 },
+      );
+
+      await waitFor('the marker', () => marker);
+      expect(settled).toBe(1);
+    });
+
+    it('waits for running jobs at close and starts no others', async () => {
+      const queue = aQueue();
+      const job = heldJob();
+      const worker = aWorker({ 'settle-writes': job.handler }, { closeMs: 10_000 });
+      await queue.send('settle-writes', {}, { jobId: '1' });
+      await waitFor('the first job', () => job.runs() === 1);
+
+      let closed = false;
+      const closing = worker.close().then(() => {
+        closed = true;
+      });
+      await queue.send('settle-writes', {}, { jobId: '2' });
+      expect(closed).toBe(false);
+      job.release();
+      await closing;
+
+      expect(job.runs()).toBe(1);
+    });
+
+    it('aborts a job that outlasts the close, then gives it to another worker', async () => {
+      const { log, lines } = memoryLog();
+      const job = heldJob();
+      let aborted = false;
+      const handler: JobHandlers['settle-writes'] = (_payload, { signal }) => {
+        signal.addEventListener('abort', () => {
+          aborted = true;
+        });
+        return job.handler();
+      };
+      const worker = aWorker({ 'settle-writes': handler }, { closeMs: 50, log });
+      await aQueue().send('settle-writes', {});
+      await waitFor('the job to run', () => job.runs() === 1);
+
+      await worker.close();
+
+      expect(aborted).toBe(true);
+      expect(lines).toContainEqual(expect.objectContaining({ level: 'warn', message: 'jobs cut at close' }));
+      let runs = 0;
+      aWorker({ 'settle-writes': async () => (runs += 1) });
+      await waitFor('the other worker to run it', () => runs === 1);
+    });
+  }
 
   if (title === 'Redis') {
     it('continues a schedule and running workers after FLUSHALL', async () => {
