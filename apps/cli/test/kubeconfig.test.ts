@@ -234,7 +234,7 @@ describe('a merge', () => {
           for (const [context, place] of Object.entries(before)) expect(after[context]).toBe(place);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 30 },
     );
   });
 });

@@ -17,7 +17,7 @@ import { type FurnishedTeam, furnish, rowsOf } from './support/tenancy/two-teams
 /** Number of concurrent requests. */
 const AT_ONCE = 20;
 /** Rounds of one request to every route. `CORRAL_TEST_LONG=1 npm test -- cluster-api tenancy.property` runs more. */
-const RUNS = process.env.CORRAL_TEST_LONG === undefined ? 8 : 200;
+const RUNS = process.env.CORRAL_TEST_LONG === undefined ? 4 : 200;
 
 let provider: FakeProvider;
 let t: TestClusterApi;

@@ -388,7 +388,7 @@ describe('the confinement of demos', () => {
           expect([403, 404, 405]).toContain(answer.status);
           expect(upstream()).toBe(before);
         }),
-        { numRuns: 300 },
+        { numRuns: 60 },
       );
     });
 
@@ -402,7 +402,7 @@ describe('the confinement of demos', () => {
             expect(answer.json.rrset.zone).toBe(ownZone === ZONE ? gateway.zoneId : gateway.demoZoneId);
           } else if (of !== '') expectError(answer, 404, 'not_found');
         }),
-        { numRuns: 200 },
+        { numRuns: 60 },
       );
     });
 

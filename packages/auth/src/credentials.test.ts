@@ -61,7 +61,7 @@ describe('a DNS token', () => {
         const swapped = characters.join('');
         return swapped === token || !isWellFormedDnsToken(swapped);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 200 },
     );
   });
 

@@ -338,7 +338,7 @@ describe('events of a server', () => {
       fc.asyncProperty(cutStream, async ({ text, chunks }) => {
         expect(await read(chunks)).toEqual(referenceOf(text));
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

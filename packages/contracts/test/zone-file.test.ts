@@ -273,7 +273,7 @@ describe('a zone file', () => {
         expect(named.every(({ line }) => line >= 1 && line <= lines)).toBe(true);
         expect(rrsets.every(({ records }) => records.length > 0)).toBe(true);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 200 },
     );
   });
 });
@@ -340,7 +340,7 @@ describe('a written zone file', () => {
         }));
         expect(withoutLines).toEqual(sets);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 

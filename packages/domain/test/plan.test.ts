@@ -517,7 +517,7 @@ describe('pruning by a zone file', () => {
         expect(parsed.rrsets.filter((set) => lost.includes(`${set.name} ${set.type}`))).toEqual([]);
         if (isVoid && refused.length + parsed.problems.length > 0) expect([lost, written]).toEqual([[], []]);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 });

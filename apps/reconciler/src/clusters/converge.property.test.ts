@@ -178,7 +178,7 @@ describe('passes', () => {
           expect(garden.runningToken).toBe(row.connection.tokenVersion);
           expect(row.known.phase).toMatch(row.spec.hibernated ? /^Hibernated$/ : /^(Ready|Degraded)$/);
         }),
-        { numRuns: 1_000 },
+        { numRuns: 300 },
       );
     },
     hangs,
@@ -201,7 +201,7 @@ describe('passes', () => {
 
           expect(world.writes).toBe(writes);
         }),
-        { numRuns: 200 },
+        { numRuns: 100 },
       );
     },
     hangs,
@@ -227,7 +227,7 @@ describe('passes', () => {
           expect(world.operations.at(-1)?.state).toBe('failed');
           expect(world.row.known).toMatchObject({ phase: 'Failed', observedGeneration: world.row.generation - 1 });
         }),
-        { numRuns: 200 },
+        { numRuns: 100 },
       );
     },
     hangs,
@@ -257,7 +257,7 @@ describe('passes', () => {
             expect.objectContaining({ type: 'Reconciled', status: 'False', reason: 'ShootMissing' }),
           );
         }),
-        { numRuns: 200 },
+        { numRuns: 100 },
       );
     },
     hangs,

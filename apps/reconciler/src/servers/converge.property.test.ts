@@ -46,7 +46,7 @@ describe('adoption', () => {
             expect(operation).toMatchObject({ to: 'failed', code: expect.stringMatching(/^server_/) });
           }
         }),
-        { numRuns: 250 },
+        { numRuns: 150 },
       );
     });
 
@@ -314,7 +314,7 @@ describe('nodes', () => {
           expect(shootIn(last?.userData ?? null)).toBe(wish);
           expect(world.row().currentCluster?.id ?? null).toBe(wish);
         }),
-        { numRuns: 300 },
+        { numRuns: 150 },
       );
     });
 
@@ -528,7 +528,7 @@ describe('joining by command', () => {
           if (plan.wish !== null) expect(isAdopting).toBe(false);
           else expect(phase).toBe(isAdopting ? 'Adopting' : 'Ready');
         }),
-        { numRuns: 300 },
+        { numRuns: 150 },
       );
     });
 

@@ -42,7 +42,7 @@ describe('the beginning of a write', () => {
             expect(ledger.recordsOfLargestSet()).toBeLessThanOrEqual(quota.recordsPerRrset);
           }
         }),
-        { numRuns: 500 },
+        { numRuns: 200 },
       );
     });
 

@@ -55,7 +55,7 @@ describe('a JSON text', () => {
         if (depth > 0) expect(findJsonFault(text, { depth: depth - 1, entries })).toEqual({ kind: 'too_deep' });
         if (entries > 0) expect(findJsonFault(text, { depth, entries: entries - 1 })).toEqual({ kind: 'too_many' });
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -64,7 +64,7 @@ describe('a JSON text', () => {
       fc.property(tree, (value) => {
         expect(findJsonFault(print(value), bounds)?.kind).toBe(repeats(value) ? 'ambiguous' : undefined);
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
