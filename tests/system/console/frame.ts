@@ -10,26 +10,6 @@ export function testFrame(started: () => RunningConsole): void {
   });
   const url = (path: string) => `${running.dev.baseUrl}${path}`;
 
-  it('loads what a page shows once', async () => {
-    const page = await running.open('/teams/acme/clusters');
-    await page.getByText('Live', { exact: true }).waitFor();
-    const asked: string[] = [];
-    page.on('request', (request) => {
-      if (request.url().includes('/api/v1/') && !request.url().endsWith('/events/')) asked.push(request.url());
-    });
-    await page.reload();
-    await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
-    const { region, kubernetesVersion } = running.dev.defaults;
-    const spec = { connectionRef: 'main', region, kubernetesVersion, nodePools: [] };
-    await running.api('PUT', '/api/v1/teams/acme/clusters/draft/', { spec });
-    // The stream tells of it, so its first event has arrived.
-    await page.getByRole('row', { name: /^draft/ }).waitFor();
-    await running.api('DELETE', '/api/v1/teams/acme/clusters/draft/');
-    expect(asked.filter((each) => each.includes('/clusters/'))).toHaveLength(1);
-    expect(asked.filter((each, index) => asked.indexOf(each) !== index)).toEqual([]);
-    await closePage(page);
-  });
-
   it('sends a person without a session to the sign-in, and then to where they wanted to go', async () => {
     const page = await running.open('/teams/acme/dns/records?filter=www', { sessionid: null });
     await page.getByRole('button', { name: /member@acme\.test/ }).press('Enter');
@@ -80,22 +60,6 @@ export function testFrame(started: () => RunningConsole): void {
     expect(script.headers.get('content-encoding')).toBe('br');
     expect((await fetch(url('/console/assets/none.js'))).status).toBe(404);
     expect((await fetch(url('/console/..%2f..%2fpackage.json'))).headers.get('content-type')).not.toContain('json');
-  });
-
-  it('lets the command line sign in as the person who allows it', async () => {
-    const corral = await corralCommand();
-    const login = corral.start(['login', '--url', url(''), '--no-browser']);
-    const [address = ''] = await login.untilSaid(/http\S+authorize\S+/);
-    const page = await running.open('', { sessionid: null });
-    await page.goto(address);
-    await page.getByLabel('E-mail address').fill('member@globex.test');
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.getByText('asks to sign in as member@globex.test').waitFor();
-    await page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await page.getByText('You are signed in').waitFor();
-    expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
-    await page.context().close();
-    await corral.remove();
   });
 
   it('lets a machine without a browser sign in with the code that it shows', async () => {

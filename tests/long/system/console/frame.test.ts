@@ -1,5 +1,6 @@
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { corralCommand } from '../../../support/cli/corral.js';
 import { missingBrowser } from '../../../support/console/browser.js';
 import {
   closePage,
@@ -122,6 +123,42 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     await page.getByRole('link', { name: 'acme' }).click();
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     await closePage(page);
+  });
+
+  it('loads what a page shows once', async () => {
+    const page = await running.open('/teams/acme/clusters');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      if (request.url().includes('/api/v1/') && !request.url().endsWith('/events/')) asked.push(request.url());
+    });
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
+    const { region, kubernetesVersion } = running.dev.defaults;
+    const spec = { connectionRef: 'main', region, kubernetesVersion, nodePools: [] };
+    await running.api('PUT', '/api/v1/teams/acme/clusters/draft/', { spec });
+    // The stream tells of it, so its first event has arrived.
+    await page.getByRole('row', { name: /^draft/ }).waitFor();
+    await running.api('DELETE', '/api/v1/teams/acme/clusters/draft/');
+    expect(asked.filter((each) => each.includes('/clusters/'))).toHaveLength(1);
+    expect(asked.filter((each, index) => asked.indexOf(each) !== index)).toEqual([]);
+    await closePage(page);
+  });
+
+  it('lets the command line sign in as the person who allows it', async () => {
+    const corral = await corralCommand();
+    const login = corral.start(['login', '--url', url(''), '--no-browser']);
+    const [address = ''] = await login.untilSaid(/http\S+authorize\S+/);
+    const page = await running.open('', { sessionid: null });
+    await page.goto(address);
+    await page.getByLabel('E-mail address').fill('member@globex.test');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('asks to sign in as member@globex.test').waitFor();
+    await page.getByRole('button', { name: 'Allow', exact: true }).click();
+    await page.getByText('You are signed in').waitFor();
+    expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
+    await page.context().close();
+    await corral.remove();
   });
 
   it('has complained about nothing', () => {
