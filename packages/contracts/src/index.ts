@@ -39,6 +39,7 @@ export type {
 } from './cluster/status-meanings.js';
 export * from './cluster/team-event.js';
 export * from './cluster/usage.js';
+export * from './dns/addresses.js';
 export * from './dns/answers.js';
 export * from './dns/error-codes.js';
 export * from './dns/errors-of.js';
