@@ -74,6 +74,17 @@ describe('sweeps', () => {
         insert: async (age) =>
           add('INSERT INTO usage_hour (team_id, hour) VALUES ($1, now() - $2::interval)', [await given.team(), age]),
       },
+      addresses: {
+        table: 'team_address',
+        what: 'after the retention of the audit log since they are gone',
+        ages: ['401 days', '399 days'],
+        insert: (age) =>
+          add(
+            `INSERT INTO team_address (team_id, owner_name, kind, name, address, gone_at)
+         VALUES ($1, 'web', 'loadBalancer', 'web/edge', '192.0.2.1', now() - $2::interval)`,
+            [teamId, age],
+          ),
+      },
       team_events: {
         table: 'team_event',
         what: 'after 24 hours',

@@ -1,3 +1,4 @@
+export * from './addresses.js';
 export * from './adopted-servers.js';
 export * from './clusters.js';
 export { jsonOf, prismaSelect, selectOf } from './columns.js';

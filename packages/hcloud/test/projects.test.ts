@@ -20,6 +20,7 @@ describe('projects', () => {
     iso: null,
     protection: { delete: false, rebuild: true },
     rescue_enabled: false,
+    public_net: { ipv4: { id: 1, ip: '192.0.2.7' }, ipv6: { id: 2, ip: '2001:db8:7::/64' } },
   };
   const action = {
     id: 99,
@@ -62,6 +63,7 @@ describe('projects', () => {
           isInRescue: false,
           hasIso: false,
           diskGb: 40,
+          publicAddresses: ['192.0.2.7', '2001:db8:7::/64'],
         },
       });
     });

@@ -1,4 +1,5 @@
 import {
+  endAddressesOfDeleted,
   isNewsAbout,
   operationValues,
   requestVerification,
@@ -213,6 +214,7 @@ export const recordStore = ({ pool, prisma }: Database) => {
         const where = { ...ourRow(lease), deletionRequestedAt: { not: null } };
         if ((await tx.cluster.deleteMany({ where })).count === 0) return false;
         const [target, now] = [targetOf(lease), await readClock(tx)];
+        await endAddressesOfDeleted(tx, lease.teamId);
         await succeedOperations(tx, { ...target, now }, { kind: 'cluster.delete', generation });
         const deleted = { action: 'cluster.deleted', targetKind: 'Cluster', targetName: name, detail: { shootName } };
         await tx.auditEntry.create({ data: { ...target, ...deleted, createdAt: now } });

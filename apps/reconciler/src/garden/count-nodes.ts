@@ -1,6 +1,17 @@
-import { clusterColumns, isManaged, type NodeCounts, poolSpecOf, prismaSelect, seenOf } from '@corral/cluster-data';
+import {
+  clusterColumns,
+  endNodeAddresses,
+  type FoundAddress,
+  isManaged,
+  type NodeCounts,
+  poolSpecOf,
+  prismaSelect,
+  recordAddresses,
+  seenOf,
+} from '@corral/cluster-data';
 import { asClusterId, asTeamId, type ClusterId, type TeamId } from '@corral/contracts';
-import { type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
+import { lockRows } from '@corral/database';
+import { type BalancerReading, type GardenClient, isGardenError, type NodeReading } from '@corral/garden';
 import { spreadMs } from '@corral/service';
 import { poolLabel } from '../clusters/model.js';
 import { claimRows } from '../loop/claim.js';
@@ -29,7 +40,7 @@ const CLAIM_MS = 60_000;
 /** Delay after a cluster did not answer, shorter than usual because its count is unknown. */
 const AGAIN_MS = 60_000;
 /** Milliseconds between two counts of a cluster whose nodes are all ready, as the garden reports too. */
-const STEADY_MS = 24 * 3_600_000;
+const STEADY_MS = 6 * 3_600_000;
 
 /**
  * Counts the nodes of clusters that changed in the garden, or that are due. A Shoot does not contain its nodes, so the cluster's own
@@ -37,7 +48,7 @@ const STEADY_MS = 24 * 3_600_000;
  *
  * A garden reports when nodes are missing, are added or removed, or are not ready, and every report makes a count due. So a cluster
  * for which it reports that all are ready, and whose nodes are, is counted rarely: only what nobody reports is left, such as
- * changed labels.
+ * changed labels. The addresses of nodes and load balancers are read with each count.
  *
  * @returns the number of clusters counted
  */
@@ -54,11 +65,18 @@ async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Pr
   const { shoot, pools, isReportedReady } = due;
   if (shoot === null) {
     onCounted('away');
+    if (due.isHibernated) await store.recordSleep(due);
     return store.record(due, { counts: null, againMs: null });
   }
   try {
-    const nodes = await garden.listNodes(shoot, AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]));
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS)]);
+    const [nodes, balancers] = await Promise.all([
+      garden.listNodes(shoot, inTime),
+      garden.listBalancers(shoot, inTime).catch(nullOfGardenError),
+    ]);
     onCounted('counted');
+    // The addresses of a part of the cluster would make those of the rest look gone.
+    if (balancers !== null) await store.recordAddresses(due, addressesOf(nodes, balancers));
     const counts = countsOf(nodes, pools);
     const isSteady = isReportedReady && isComplete(counts, pools);
     const againMs = isSteady ? Math.max(intervalMs, STEADY_MS) : intervalMs;
@@ -70,6 +88,22 @@ async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Pr
     onCounted('unknown');
     await store.record(due, { counts: null, againMs: spreadMs(Math.min(intervalMs, AGAIN_MS), random()) });
   }
+}
+
+function nullOfGardenError(error: unknown): null {
+  if (!isGardenError(error)) throw error;
+  return null;
+}
+
+/** An address of several is that of the first: of a node, a Service, an Ingress. */
+function addressesOf(nodes: readonly NodeReading[], balancers: readonly BalancerReading[]): FoundAddress[] {
+  const ofBalancers = balancers.flatMap(({ namespace, name, addresses }) =>
+    addresses.map((address) => ({ address, kind: 'loadBalancer' as const, name: `${namespace}/${name}`, pool: null })),
+  );
+  const ofNodes = nodes.flatMap(({ name, labels, externalIps }) =>
+    externalIps.map((address) => ({ address, kind: 'node' as const, name, pool: labels[poolLabel] ?? null })),
+  );
+  return [...ofBalancers.reverse(), ...ofNodes];
 }
 
 /** Nodes of managed pools get the label from their worker pool, adopted servers when they join. */
@@ -98,9 +132,12 @@ interface CountedPool {
 interface DueCount {
   readonly teamId: TeamId;
   readonly id: ClusterId;
+  readonly name: string;
   /** Null when there is no API server to list nodes from. */
   readonly shoot: { readonly namespace: string; readonly name: string } | null;
   readonly pools: readonly CountedPool[];
+  /** Its nodes are deleted. */
+  readonly isHibernated: boolean;
   /** Whether the garden reports that all nodes are ready. */
   readonly isReportedReady: boolean;
   /** End of the claim. */
@@ -126,6 +163,8 @@ export const countStore = ({ pool, prisma }: Database) => ({
       return {
         teamId: asTeamId(teamId),
         id: asClusterId(row.id),
+        name: row.name,
+        isHibernated: seen.phase === 'Hibernated',
         pools: nodePools
           .map(poolSpecOf)
           .map((pool) => ({ name: pool.name, minimum: isManaged(pool) ? pool.minimum : 0 })),
@@ -135,6 +174,17 @@ export const countStore = ({ pool, prisma }: Database) => ({
       };
     });
   },
+
+  /** Records all addresses that the cluster has, unless it is deleted meanwhile. */
+  recordAddresses: ({ teamId, id, name }: DueCount, found: readonly FoundAddress[]): Promise<void> =>
+    prisma.$transaction(async (tx) => {
+      await lockRows(tx, 'cluster', { team_id: teamId, id }, 'KEY SHARE');
+      if ((await tx.cluster.count({ where: { teamId, id } })) === 0) return;
+      await recordAddresses(tx, { teamId, clusterId: id, name }, found);
+    }),
+
+  /** The nodes of a hibernated cluster are deleted, and their addresses with them. */
+  recordSleep: ({ teamId, id }: DueCount): Promise<void> => endNodeAddresses(prisma, teamId, id),
 
   /**
    * Records a count. The entity tag changes only when the numbers differ. A change in the garden during the count leaves the

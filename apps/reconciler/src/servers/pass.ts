@@ -170,6 +170,7 @@ async function finish(
   seen: Seen,
   verdict: Verdict,
 ): Promise<PassOutcome> {
+  if (seen.server !== null) await store.recordAddresses(lease, wanted, seen.server);
   if (verdict.doubtsToken) await store.requestVerification(lease, wanted.connection.id);
   const name = seen.server === null || seen.server === 'absent' ? null : seen.server.name;
   // A node that is joining or leaving does not count as ready.

@@ -5,6 +5,7 @@ import {
   isNewsAbout,
   isOpenIn,
   operationValues,
+  recordAddresses,
   requestVerification,
   type SealedTokenRow,
   type ServerRebuildRow,
@@ -29,6 +30,7 @@ import {
   type ServerPhase,
 } from '@corral/contracts';
 import { type Hold, type Prisma, readClock } from '@corral/database';
+import type { ServerReading } from '@corral/hcloud';
 import { leaseValues, ourRow, ours, type PassLease, type Released, targetOf } from '../loop/lease.js';
 import type { Database } from '../services.js';
 import type { NodeCluster, Verdict, WantedServer } from './model.js';
@@ -107,6 +109,25 @@ export const serverStore = ({ pool, prisma }: Database) => {
 
     /** The server was read, and was not rebuilt since the backup: work on it continues. */
     recordRead: (lease: PassLease<ServerId>): Promise<boolean> => update(lease, {}, { unreadHoldId: null }),
+
+    /** The addresses that the provider states; none for a server that is gone there. */
+    recordAddresses: (
+      lease: PassLease<ServerId>,
+      { serverId }: WantedServer,
+      server: ServerReading | 'absent',
+    ): Promise<void> =>
+      prisma.$transaction(async (tx) => {
+        const [held] = await tx.adoptedServer.findMany({ where: ourRow(lease), select: { name: true } });
+        if (held === undefined) return;
+        const isAbsent = server === 'absent';
+        const name = (isAbsent ? held.name : server.name) || String(serverId);
+        const found = isAbsent ? [] : server.publicAddresses;
+        await recordAddresses(
+          tx,
+          { teamId: lease.teamId, serverId: lease.id, name },
+          found.map((address) => ({ address, kind: 'server', name, pool: null })),
+        );
+      }),
 
     /** The label was read back from the provider. */
     recordLabel: async (lease: PassLease<ServerId>, wanted: WantedServer): Promise<boolean> =>

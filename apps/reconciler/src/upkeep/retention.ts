@@ -83,6 +83,7 @@ export const ownTables = [
   'sign_in_code',
   'subscription',
   'team',
+  'team_address',
   'team_change_lock',
   'team_event',
   'trusted_issuer',

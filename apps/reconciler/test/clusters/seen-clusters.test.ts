@@ -342,6 +342,77 @@ describe('what passes and counts see', () => {
       await untilCounted(cluster, all);
     });
 
+    it('are recorded with their addresses, as load balancers are, until these are gone', async () => {
+      const cluster = await aReadyCluster();
+      const [namespace, name] = await at.placeOf(cluster);
+      const { name: ownerName } = await at.row(cluster.id);
+      const counted = async () => {
+        await makeDue(cluster);
+        await untilRow(at, cluster.id, ({ nodes_due_at: dueAt }) => (dueAt?.getTime() ?? 0) > Date.now() + 60_000);
+        const { rows } = await at.pool.query(
+          `SELECT kind, name, pool, address, owner_name, gone_at IS NOT NULL AS is_gone FROM team_address
+           WHERE cluster_id = $1 ORDER BY address`,
+          [cluster.id],
+        );
+        return rows;
+      };
+      const service = { apiVersion: 'v1', kind: 'Service', metadata: { namespace: 'web', name: 'edge' } };
+      const balanced = (ingress: object[]) => ({
+        ...service,
+        spec: { type: 'LoadBalancer' },
+        status: { loadBalancer: { ingress } },
+      });
+      const put = (ingress: object[]) =>
+        at.cloud.admin.garden.putObject(namespace, name, '/services/web/edge', balanced(ingress));
+      put([{ ip: '192.0.2.1' }, { hostname: 'LB.example.com' }]);
+
+      const first = await counted();
+      put([{ ip: '192.0.2.1' }]);
+      const second = await counted();
+      const deletion = await at.requestDeletion(cluster);
+      await reconciler.wake(cluster.id);
+      await untilEnded(at, deletion);
+      const { rows: left } = await at.pool.query(
+        'SELECT DISTINCT gone_at IS NOT NULL AS is_gone FROM team_address WHERE num_nonnulls(cluster_id, server_id) = 0',
+      );
+
+      expect(
+        first
+          .filter(({ kind }) => kind === 'node')
+          .map(({ pool }) => pool)
+          .sort(),
+      ).toEqual(['batch', 'batch', 'general', 'general', 'general', 'general']);
+      const balancer = { kind: 'loadBalancer', name: 'web/edge', pool: null, owner_name: ownerName };
+      expect(first).toEqual(
+        expect.arrayContaining([
+          { ...balancer, address: '192.0.2.1', is_gone: false },
+          { ...balancer, address: 'lb.example.com', is_gone: false },
+        ]),
+      );
+      expect(second.filter(({ is_gone: isGone }) => isGone).map(({ address }) => address)).toEqual(['lb.example.com']);
+      expect(left).toEqual([{ is_gone: true }]);
+    });
+
+    it('lose their addresses while the cluster hibernates, and load balancers keep theirs', async () => {
+      const cluster = await aReadyCluster();
+      await at.pool.query(
+        `INSERT INTO team_address (team_id, cluster_id, owner_name, kind, name, address)
+         VALUES ($1, $2, 'web', 'node', 'n', '192.0.2.1'), ($1, $2, 'web', 'loadBalancer', 'web/edge', '192.0.2.2')`,
+        [cluster.team.id, cluster.id],
+      );
+      await at.pool.query(`UPDATE cluster SET phase = 'Hibernated' WHERE id = $1`, [cluster.id]);
+      await makeDue(cluster);
+
+      await waitFor('only the load balancer to be there', async () => {
+        const { rows } = await at.pool.query(
+          'SELECT address FROM team_address WHERE cluster_id = $1 AND gone_at IS NULL',
+          [cluster.id],
+        );
+        expect(rows).toEqual([{ address: '192.0.2.2' }]);
+        return true;
+      });
+    });
+
     it('are unknown while the cluster’s own API server does not answer, without delaying anything else', async () => {
       const cluster = await aReadyCluster();
       await untilCounted(cluster, all);
@@ -423,7 +494,7 @@ describe('what passes and counts see', () => {
       }) as const;
     const allReady = [ready('general'), ready('general'), ready('batch')];
     it.each([
-      ['a day later when all nodes are ready, as the garden reports', 'True', allReady, 24],
+      ['six hours later when all nodes are ready, as the garden reports', 'True', allReady, 6],
       ['after the interval while one is not ready', 'True', [...allReady, ready('batch', false)], 1],
       ['after the interval while there are fewer than the minimum', 'True', allReady.slice(1), 1],
       ['after the interval while the garden reports that one is not ready', 'False', allReady, 1],

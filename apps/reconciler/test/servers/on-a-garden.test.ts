@@ -85,9 +85,21 @@ const shootOfIt = async (): Promise<{ namespace: string; name: string }> =>
   ).rows[0];
 const nodeOfIt = async (name = 'metal-1') => at.garden.nodes.readNode(await shootOfIt(), name);
 
+const addressesOf = async (id: string) => {
+  const { rows } = await at.pool.query(
+    'SELECT address FROM team_address WHERE server_id = $1 AND gone_at IS NULL ORDER BY address',
+    [id],
+  );
+  return rows.map(({ address }) => address);
+};
+
 describe('an adopted server in a garden', () => {
   it('becomes a node of a cluster, and is rebuilt clean when it is released', async () => {
     await until('Ready');
+    expect(await addressesOf(server.id)).toEqual([
+      expect.stringMatching(/^198\.1[89]\./),
+      expect.stringMatching(/^2001:db8:.*::\/64$/),
+    ]);
     at.cloud.admin.resetCalls();
     await claim(poolId);
 

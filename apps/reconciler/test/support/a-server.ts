@@ -84,6 +84,7 @@ export const aServer = (more: Partial<ServerReading> = {}): ServerReading => ({
   isInRescue: false,
   hasIso: false,
   diskGb: 40,
+  publicAddresses: ['192.0.2.7'],
   ...more,
 });
 export const anAction = (more: Partial<ServerAction> = {}): ServerAction => ({

@@ -206,6 +206,7 @@ export function serverWorld(options: WorldOptions) {
     isInRescue: false,
     hasIso: false,
     diskGb: 40,
+    publicAddresses: ['192.0.2.7'],
     status: isRunning() ? 'rebuilding' : 'running',
     isLocked: isRunning(),
     imageId: rebuilds.length === 0 || isRunning() ? 1 : 7,
@@ -266,6 +267,7 @@ export function serverWorld(options: WorldOptions) {
         now: new Date(nowMs),
       })),
     recordRead: () => stored(() => change({ unreadHold: null })),
+    recordAddresses: async () => {},
     recordLabel: (_lease, wanted) => stored(() => isWanted(wanted) && change({ labelledAt: new Date(nowMs) })),
     recordRequest: (_lease, wanted, { askedAt, imageId }) =>
       stored(() => {

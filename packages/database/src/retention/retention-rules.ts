@@ -143,6 +143,14 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     limit: 1_000,
   },
   {
+    name: 'addresses',
+    table: 'team_address',
+    key: ['id'],
+    since: 'gone_at',
+    days: auditDays,
+    limit: 1_000,
+  },
+  {
     name: 'operator_acts',
     table: 'operator_act',
     key: ['id'],

@@ -24,6 +24,8 @@ export interface ServerReading {
   readonly hasIso: boolean;
   /** GB. */
   readonly diskGb: number;
+  /** At which it can be reached from outside: an IPv4 address, and a network of IPv6 addresses. */
+  readonly publicAddresses: readonly string[];
 }
 
 /** What the provider does with a server. */
@@ -80,7 +82,14 @@ export function parseServer(body: JsonBody, id: number): ServerReading | undefin
     isRebuildProtected: protection.rebuild === true,
     isInRescue: rescue_enabled === true,
     hasIso: isObject(iso),
+    publicAddresses: publicAddressesOf(server.public_net),
   };
+}
+
+/** A server without a public network has none. */
+function publicAddressesOf(network: unknown): string[] {
+  if (!isObject(network)) return [];
+  return [network.ipv4, network.ipv6].flatMap((each) => (isObject(each) && isText(each.ip) ? String(each.ip) : []));
 }
 
 /** Whether a list of servers has any. */
