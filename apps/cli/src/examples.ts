@@ -51,6 +51,7 @@ const examples: readonly string[] = [
   'dns export > acme.zone',
   'dns diff acme.zone',
   'dns leftovers --delete',
+  'dns dangling',
   'dns whoami',
   'dns token -- terraform apply',
   'demos list',

@@ -40,6 +40,7 @@ export const clusterCommands = {
   startDnsSession: 'dns token',
   getDnsUsage: 'usage',
   listRecordSetChanges: 'dns leftovers',
+  listDanglingRecordSets: 'dns dangling',
   listAudit: 'audit',
   listTeamDetails: 'teams list',
   getTeam: 'teams list',

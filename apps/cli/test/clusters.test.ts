@@ -43,6 +43,7 @@ describe('a change that removes a node pool', () => {
 
     expect({ code, sent: api.sent }).toEqual({ code: 2, sent: [] });
     expect(err).toContain('node pool own removed 1–2 → none nodes. Its adopted servers are drained');
+    expect(err).toContain('record set www.acme.example.test A leads to it: 192.0.2.1');
     expect(err).toContain(
       'This removes or replaces nodes of web (node pool own removed). No terminal to prompt on. Pass --allow-removals',
     );
@@ -151,6 +152,23 @@ describe('documents of which some are wrong', () => {
     ]);
     expect((await run('apply', [documents[0] as string, documents[2] as string])).code).toBe(2);
     expect(api.sent).toEqual([]);
+  });
+});
+
+describe('record sets that lead to a cluster', () => {
+  it('are listed before it is deleted', async () => {
+    api.clusters.set('web', aCluster());
+
+    const { code, out } = await corral(['--team', 'acme', 'clusters', 'delete', 'web', '--dry-run']);
+
+    expect([code, api.sent]).toEqual([0, []]);
+    expect(out).toContain('record set www.acme.example.test A leads to it: 192.0.2.1');
+  });
+
+  it('are listed with the reason when it is gone', async () => {
+    const { code, out } = await corral(['--team', 'acme', 'dns', 'dangling']);
+
+    expect([code, out]).toEqual([0, expect.stringMatching(/^www\.acme\.example\.test +A +It was a node\.$/m)]);
   });
 });
 

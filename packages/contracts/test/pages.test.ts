@@ -245,7 +245,7 @@ function limitsPage(): string {
     ['requests without a valid credential per minute, of an address', amount(dns.requestsPerAddressPerMinute)],
   ];
   const retention = [
-    ['audit log', amount(kept.auditDays, 'days'), 'operators set it'],
+    ['audit log, addresses that are gone', amount(kept.auditDays, 'days'), 'operators set it'],
     ['usage by the hour', amount(kept.usageDays, 'days'), ''],
     ['operations', amount(kept.operationDays, 'days'), `the newest ${kept.operationsOfKindKept} of each kind stay`],
     ['ended sessions', amount(kept.sessionDays, 'days'), ''],

@@ -39,6 +39,7 @@ export {
   type ObserveResult,
   type SetKey,
 } from './mirror/observe-rrsets.js';
+export { listPointingSets } from './mirror/pointing-sets.js';
 export {
   type SyncCounts,
   type SyncLease,

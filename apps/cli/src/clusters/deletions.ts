@@ -1,7 +1,7 @@
 import { type ClusterSchemas, isCorralError } from '@corral/client';
 import { plural } from '../output/plural.js';
 import { printable } from '../output/table.js';
-import { costLines } from './plan-text.js';
+import { costLines, recordSetLines } from './plan-text.js';
 import { changedMeanwhile } from './planned-change.js';
 import { type Cluster, findCluster, type TeamApi } from './team-api.js';
 
@@ -49,7 +49,8 @@ export function deletionText({ cluster, deletion }: PlannedDeletion): string {
   );
   const { costDifference, resource } = deletion;
   const cost = costLines(costDifference.monthly, resource.status.cost.currency).map((line) => `    ${line}`);
-  return `${[`- cluster ${cluster.metadata.name}`, ...lines.map(printable), ...cost].join('\n')}\n`;
+  const names = recordSetLines(deletion.recordSets).map((line) => `    ${line}`);
+  return `${[`- cluster ${cluster.metadata.name}`, ...lines.map(printable), ...names, ...cost].join('\n')}\n`;
 }
 
 const NAMES_SHOWN = 5;

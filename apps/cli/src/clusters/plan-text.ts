@@ -17,7 +17,7 @@ const colours: Readonly<Record<string, Parameters<Style>[0]>> = {
 
 /** A plan for people: the changed fields, what they do, and what that costs. */
 export function clusterPlanText({ document, current, plan }: PlannedChange, style: Style): string {
-  const { changes, effects, costDifference, cost } = plan;
+  const { changes, effects, costDifference, cost, recordSets } = plan;
   const title = `${current === null ? '+' : effects.length + changes.length > 0 ? '~' : ' '} cluster ${document.name}`;
   const shown = style('bold', title);
   if (current !== null && changes.length === 0 && effects.length === 0) return `${shown}  unchanged\n`;
@@ -27,9 +27,19 @@ export function clusterPlanText({ document, current, plan }: PlannedChange, styl
     ...(current === null ? [] : changes.map((change) => `    ${fieldText(change)}`)),
     ...effects.filter(({ kind }) => kind !== 'kept').map((effect) => `    ${effectText(effect, style)}`),
   ];
+  lines.push(...recordSetLines(recordSets).map((line) => `    ${line}`));
   lines.push(...costLines(costDifference.monthly, cost.currency).map((line) => `    ${line}`));
   return `${lines.join('\n')}\n`;
 }
+
+/** The record sets that lead to what goes, a line each. @param recordSets undefined from a service before this field */
+export const recordSetLines = (recordSets: readonly RecordSet[] | undefined): string[] =>
+  (recordSets ?? []).map(
+    ({ name, zone, type, values }) =>
+      `record set ${printable(`${name}.${zone} ${type}`)} leads to it: ${printable(values.join(', '))}`,
+  );
+
+type RecordSet = PlannedChange['plan']['recordSets'][number];
 
 /** A deletion or a change of nodes, in a line. */
 export function effectText(effect: Effect, style: Style): string {
@@ -73,5 +83,6 @@ export const clusterPlanBody = ({ document, current, plan }: PlannedChange) => (
   exists: current !== null,
   changes: plan.changes,
   effects: plan.effects,
+  recordSets: plan.recordSets ?? [],
   costDifference: plan.costDifference,
 });

@@ -1,6 +1,8 @@
 import { dnsLimits } from '@corral/contracts';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { WithCli } from '../cli.js';
+import type { Cli, WithCli } from '../cli.js';
+import { connectTeam } from '../clusters/team-api.js';
+import { showList } from '../output/show-list.js';
 import { dnsToken } from './dns-token.js';
 import { leftovers } from './leftovers.js';
 import { deleteSets, exportSets, listSets, setSet } from './record-sets.js';
@@ -67,6 +69,10 @@ export function dnsCommand(withCli: WithCli): Command {
     .option('-y, --yes', 'do not ask')
     .action(withCli(leftovers));
   command
+    .command('dangling')
+    .description('list record sets that lead to an address which a cluster or server of the team had and which is gone')
+    .action(withCli(listDangling));
+  command
     .command('whoami')
     .description('show whose token this is, what it may write, and how much of its limits is left')
     .action(withCli(whoami));
@@ -76,6 +82,16 @@ export function dnsCommand(withCli: WithCli): Command {
     .description('run a command with a DNS token of 15 minutes in HCLOUD_TOKEN, or print the token')
     .action(withCli(dnsToken));
   return command;
+}
+
+async function listDangling(cli: Cli): Promise<void> {
+  const { client, team, signal } = await connectTeam(cli);
+  const { body } = await client.listDanglingRecordSets({ team }, { signal });
+  showList(cli, body.items, 'record sets that lead to an address which is gone', {
+    NAME: ({ name, zone }) => `${name}.${zone}`,
+    TYPE: ({ type }) => type,
+    REASON: ({ reason }) => reason,
+  });
 }
 
 const originOption = () =>

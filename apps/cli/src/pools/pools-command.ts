@@ -2,7 +2,7 @@ import { type ClusterSchemas, edit, isCorralError } from '@corral/client';
 import { clusterLimits, poolSources } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
-import { costLines, effectText, rangeText } from '../clusters/plan-text.js';
+import { costLines, effectText, rangeText, recordSetLines } from '../clusters/plan-text.js';
 import { connectTeam, type TeamApi } from '../clusters/team-api.js';
 import { usageError } from '../exit-codes.js';
 import { confirm, confirmName } from '../output/ask.js';
@@ -137,14 +137,18 @@ async function changePool<R>(
   );
 }
 
-function planText(cli: Cli, { effects, changes, costDifference, cost }: PoolPlan): string {
+function planText(cli: Cli, { effects, changes, costDifference, cost, recordSets }: PoolPlan): string {
   if (effects.length === 0 && changes.length === 0) return 'Nothing would change.\n';
   const lines = effects.filter(({ kind }) => kind !== 'kept').map((effect) => effectText(effect, cli.style));
-  return `${[...lines, ...costLines(costDifference.monthly, cost.currency)].join('\n')}\n`;
+  return `${[...lines, ...recordSetLines(recordSets), ...costLines(costDifference.monthly, cost.currency)].join('\n')}\n`;
 }
 
 async function deletePool(cli: Cli, cluster: string, pool: string, { yes = false }: { readonly yes?: boolean }) {
   const { client, team, signal } = await connectTeam(cli);
+  if (!yes) {
+    const { body } = await client.deleteNodePool({ team, cluster, pool }, { query: { dryRun: true }, signal });
+    cli.note(planText(cli, body as PoolPlan).trimEnd());
+  }
   await confirmName(cli.io, `The nodes of ${pool} are drained and removed.`, pool, yes);
   const { operation } = await client.deleteNodePool({ team, cluster, pool }, { signal });
   cli.result(

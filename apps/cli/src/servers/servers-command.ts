@@ -2,6 +2,7 @@ import type { ClusterSchemas } from '@corral/client';
 import { serverArchitectures, serverKinds, wipeAcknowledgement } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
+import { recordSetLines } from '../clusters/plan-text.js';
 import { connectTeam } from '../clusters/team-api.js';
 import { usageError } from '../exit-codes.js';
 import { confirmName } from '../output/ask.js';
@@ -146,6 +147,11 @@ async function releaseServer(cli: Cli, ref: string, text: string, { yes = false 
   const { client, team, signal } = await connectTeam(cli);
   const path = { team, ref, server_id: numberOf(text) };
   const { body } = await client.getAdoptedServer(path, { signal });
+  if (!yes) {
+    const planned = await client.deregisterServer(path, { query: { dryRun: true }, signal });
+    const lines = recordSetLines((planned.body as ClusterSchemas['AdoptedServerDryRun']).recordSets);
+    if (lines.length > 0) cli.note(lines.join('\n'));
+  }
   await confirmName(cli.io, 'The node leaves its cluster.', body.metadata.name, yes);
   const { operation } = await client.deregisterServer(path, { signal });
   cli.result(

@@ -32,6 +32,9 @@ export const removalOf = (pool: string) => ({
   fields: [],
   reason: 'Its adopted servers are drained and leave the cluster.',
 });
+/** What leads to each pool that goes and to each cluster that is deleted. */
+const leadingSet = { zone: 'example.test', name: 'www.acme', type: 'A', values: ['192.0.2.1'] };
+
 const poolsOf = (spec: Readonly<Record<string, unknown>> = {}): string[] =>
   ((spec.nodePools ?? []) as { name: string }[]).map(({ name }) => name);
 
@@ -66,6 +69,8 @@ export async function startClusters(): Promise<FakeClusters> {
     const { pathname, searchParams } = new URL(request.url ?? '', service.url);
     const answer = (status: number, body: object) => sendJson(response, status, body);
     const problem = (status: number, code: string) => answer(status, { status, code, title: code, detail: `${code}.` });
+    if (pathname.endsWith('/dangling-record-sets/'))
+      return answer(200, { items: [{ ...leadingSet, goneAt: '2026-11-03T00:00:00.000Z', reason: 'It was a node.' }] });
     const [, name = ''] = /\/clusters\/([^/]+)\//.exec(pathname) ?? [];
     const items = [...clusters].map(([each, stored]) => bodyOf(each, stored));
     if (name === '') return answer(200, { items, next: null });
@@ -89,6 +94,7 @@ export async function startClusters(): Promise<FakeClusters> {
           resource: { status: { cost: { currency: 'EUR' } } },
           effects: [effect('deleted')],
           costDifference,
+          recordSets: [leadingSet],
         });
       clusters.delete(name);
       return void response.writeHead(204).end();
@@ -102,7 +108,8 @@ export async function startClusters(): Promise<FakeClusters> {
       const gone = poolsOf(stored?.spec).filter((pool) => !poolsOf(next.spec).includes(pool));
       const own = isSame ? [] : [effect(stored === undefined ? 'created' : 'updated')];
       const effects = [...own, ...gone.map(removalOf)];
-      return answer(200, { resource: next, cost: { currency: 'EUR' }, costDifference, changes, effects });
+      const recordSets = gone.map(() => leadingSet);
+      return answer(200, { resource: next, cost: { currency: 'EUR' }, costDifference, changes, effects, recordSets });
     }
     if (!isSame) {
       clusters.set(name, next);

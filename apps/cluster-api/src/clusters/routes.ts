@@ -4,6 +4,7 @@ import { queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { clustersOf } from '../changes/caller.js';
 import { entityTagOf } from '../changes/entity-tag.js';
+import { recordSetsLostBy } from '../dns/pointing.js';
 import { callerOf } from '../http/caller.js';
 import {
   announceOperation,
@@ -40,7 +41,7 @@ export function clusterRoutes(services: Services) {
     res.status(202).json({ operation: operationBody(operation, context), resource, ...resetToDefault(changes) });
   };
   /** 202 with the operation to poll, or 200 with the cluster when nothing changes or for a dry run. */
-  const sendOutcome = (res: Response, outcome: SpecChangeOutcome): void => {
+  const sendOutcome = async (res: Response, outcome: SpecChangeOutcome): Promise<void> => {
     if (outcome.kind === 'accepted') {
       sendAccepted(res, outcome);
       return;
@@ -50,7 +51,8 @@ export function clusterRoutes(services: Services) {
       const { cost } = resource.status;
       const { present, changes, effects } = outcome;
       const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
-      res.json({ dryRun: true, resource, cost, costDifference, changes, effects });
+      const recordSets = await recordSetsLostBy(services, callerOf(res), present, effects);
+      res.json({ dryRun: true, resource, cost, costDifference, changes, effects, recordSets });
     } else {
       const open = openOperationOf(outcome.cluster);
       if (open !== null) {
@@ -90,7 +92,7 @@ export function clusterRoutes(services: Services) {
       if (!isClusterName(name)) throw badNameInPath('cluster', textRules.name);
       checkNamed('name', body.metadata?.name, name);
       const options = { preconditions: preconditionsOf(req), purpose: purposeOf(req) };
-      sendOutcome(res, await declareCluster(services, callerOf(res), name, body, options));
+      await sendOutcome(res, await declareCluster(services, callerOf(res), name, body, options));
     },
 
     async deleteCluster(req, res) {
@@ -103,20 +105,27 @@ export function clusterRoutes(services: Services) {
         const resource = clusterBody(removed.cluster, caller.team);
         const costDifference = costDifferenceOf(resource.status.cost, null);
         const { cluster, effects } = removed;
-        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(cluster), effects });
+        const recordSets = await recordSetsLostBy(services, caller, cluster, effects);
+        res.json({ dryRun: true, resource, costDifference, deletes: deletionPreview(cluster), effects, recordSets });
       }
     },
 
     async hibernateCluster(req, res) {
-      sendOutcome(res, await setHibernated(services, callerOf(res), clusterNameOf(req), true, hibernationOf(req)));
+      await sendOutcome(
+        res,
+        await setHibernated(services, callerOf(res), clusterNameOf(req), true, hibernationOf(req)),
+      );
     },
 
     async resumeCluster(req, res) {
-      sendOutcome(res, await setHibernated(services, callerOf(res), clusterNameOf(req), false, hibernationOf(req)));
+      await sendOutcome(
+        res,
+        await setHibernated(services, callerOf(res), clusterNameOf(req), false, hibernationOf(req)),
+      );
     },
 
     async retryCluster(req, res) {
-      sendOutcome(res, await retryCluster(services, callerOf(res), clusterNameOf(req), keyedOptionsOf(req)));
+      await sendOutcome(res, await retryCluster(services, callerOf(res), clusterNameOf(req), keyedOptionsOf(req)));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

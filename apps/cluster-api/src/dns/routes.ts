@@ -17,6 +17,7 @@ import { bodyOf, idempotencyKeyOf, parsePaging } from '../http/request.js';
 import { cursorAt, pageOf, positionOf, requiredId } from '../paging.js';
 import { found, notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
+import { listDanglingSets } from './pointing.js';
 import { findToken, listRecordSetChanges, listTokens } from './store.js';
 import { createToken, revokeToken } from './tokens.js';
 import { upstreamUsage } from './usage.js';
@@ -26,7 +27,8 @@ import { dnsTokenBody, recordSetChangeBody } from './view.js';
 const BUDGET_MS_MAX = 1_000;
 
 /** The handlers of DNS tokens, of tokens for a session, and of DNS usage. */
-export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: Services) {
+export function dnsRoutes(services: Services) {
+  const { config, prisma, changeTeam, budgets, log } = services;
   const { dnsApi } = config;
   const startSessionOfPerson = (res: Response) => {
     const { team, userId } = personCallerOf(res);
@@ -75,6 +77,10 @@ export function dnsRoutes({ config, prisma, changeTeam, budgets, log }: Services
       }
       const { token, expiresAt } = session;
       res.status(201).json({ ...dnsApi, token, expiresAt: expiresAt.toISOString() } satisfies DnsSessionBody);
+    },
+
+    async listDanglingRecordSets(_req, res) {
+      res.json(await listDanglingSets(services, callerOf(res)));
     },
 
     async getDnsUsage(_req, res) {

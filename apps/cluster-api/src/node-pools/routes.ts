@@ -9,11 +9,13 @@ import {
   textRules,
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
+import type { Caller } from '../changes/caller.js';
 import { poolTagOf, quoted } from '../changes/entity-tag.js';
 import type { SpecChangeOutcome } from '../clusters/change-spec.js';
 import { clusterNameOf } from '../clusters/routes.js';
 import { poolDifferencesOf, resetToDefault } from '../clusters/rules/specification.js';
 import { type ClusterRecord, findCluster, openOperationOf } from '../clusters/store.js';
+import { recordSetsLostBy } from '../dns/pointing.js';
 import { callerOf } from '../http/caller.js';
 import { bodyOf, parsePaging, preconditionsOf, purposeOf } from '../http/request.js';
 import { operationUrl } from '../operations/view.js';
@@ -38,6 +40,18 @@ export function nodePoolRoutes(services: Services) {
     if (operation === null) return;
     const context = { team: callerOf(res).team, publicUrl: config.publicUrl() };
     res.set('Operation-Location', operationUrl(operation, context));
+  };
+  /** The costs are those of the whole cluster. */
+  const dryRunBody = async (
+    caller: Caller,
+    { cluster, present, effects }: DryRun,
+    resource: NodePool,
+    changes: readonly FieldChange[],
+  ): Promise<object> => {
+    const cost = costOf(cluster.spec, cluster.prices);
+    const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
+    const recordSets = await recordSetsLostBy(services, caller, present, effects);
+    return { dryRun: true, resource, cost, costDifference, changes, effects, recordSets };
   };
 
   return {
@@ -68,7 +82,7 @@ export function nodePoolRoutes(services: Services) {
       const { outcome, pool, before } = await declarePool(services, callerOf(res), name, spec, options);
       if (outcome.kind === 'dryRun') {
         const resource = nodePoolBody(nodePoolOf(outcome.cluster, pool));
-        res.json(dryRunBody(outcome, resource, poolDifferencesOf(before, pool, spec)));
+        res.json(await dryRunBody(callerOf(res), outcome, resource, poolDifferencesOf(before, pool, spec)));
         return;
       }
       setChangeHeaders(res, outcome, pool);
@@ -85,7 +99,8 @@ export function nodePoolRoutes(services: Services) {
       if (outcome.kind === 'dryRun') {
         const present = outcome.present as ClusterRecord; // it has the pool
         const removed = findPool(present, name.pool) as NodePoolSpec;
-        res.json(dryRunBody(outcome, nodePoolBody(nodePoolOf(present, removed)), outcome.changes));
+        const resource = nodePoolBody(nodePoolOf(present, removed));
+        res.json(await dryRunBody(callerOf(res), outcome, resource, outcome.changes));
         return;
       }
       setChangeHeaders(res, outcome, { name: name.pool });
@@ -95,14 +110,3 @@ export function nodePoolRoutes(services: Services) {
 }
 
 type DryRun = Extract<SpecChangeOutcome, { kind: 'dryRun' }>;
-
-/** The costs are those of the whole cluster. */
-function dryRunBody(
-  { cluster, present, effects }: DryRun,
-  resource: NodePool,
-  changes: readonly FieldChange[],
-): object {
-  const cost = costOf(cluster.spec, cluster.prices);
-  const costDifference = costDifferenceOf(present && costOf(present.spec, present.prices), cost);
-  return { dryRun: true, resource, cost, costDifference, changes, effects };
-}

@@ -5,7 +5,8 @@ import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { underWay } from './adopt.js';
 import { checkIsDetachable } from './rules.js';
-import { changeServers, detachServer, findServerConnection, lockServerOf } from './store.js';
+import { changeServers, detachServer, findServer, findServerConnection, lockServerOf } from './store.js';
+import type { AdoptedServerRecord } from './view.js';
 
 /**
  * Accepts the detachment of a server. The server itself is not changed.
@@ -30,4 +31,22 @@ export async function deregisterServer(
   });
   services.wake.server(server.id);
   return operationId;
+}
+
+/**
+ * The server as a deregistration would find it.
+ *
+ * @throws Problem as the deregistration does
+ */
+export async function previewDeregistration(
+  { prisma }: Services,
+  caller: Caller,
+  ref: string,
+  serverId: number,
+): Promise<AdoptedServerRecord> {
+  const connection = await findServerConnection(prisma, caller, ref);
+  const server = await findServer(prisma, caller, ref, serverId);
+  if (connection === null || server === null) throw notFound();
+  if (server.deregisterRequestedAt === null) checkIsDetachable(server, connection);
+  return server;
 }

@@ -9,14 +9,15 @@ import {
   parseServerId,
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
+import { recordSetsOfServer } from '../dns/pointing.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/limits.js';
-import { announceOperation, bodyOf, idempotencyKeyOf } from '../http/request.js';
+import { announceOperation, bodyOf, idempotencyKeyOf, purposeOf } from '../http/request.js';
 import { operationUrl } from '../operations/view.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { adoptServer, lookUpServer } from './adopt.js';
-import { deregisterServer } from './deregister.js';
+import { deregisterServer, previewDeregistration } from './deregister.js';
 import { issueJoinCommand } from './join-command.js';
 import { findServer, findServerConnection, listServers } from './store.js';
 import { adoptedServerBody } from './view.js';
@@ -73,7 +74,14 @@ export function serverRoutes(services: Services) {
     },
 
     async deregisterServer(req, res) {
-      tellOperation(res, await deregisterServer(services, callerOf(res), refOf(req), serverIdOf(req)));
+      const [caller, ref, serverId] = [callerOf(res), refOf(req), serverIdOf(req)];
+      if (purposeOf(req) === 'dryRun') {
+        const server = await previewDeregistration(services, caller, ref, serverId);
+        const recordSets = await recordSetsOfServer(services, caller, server);
+        res.json({ dryRun: true, resource: adoptedServerBody(caller, server), recordSets });
+        return;
+      }
+      tellOperation(res, await deregisterServer(services, caller, ref, serverId));
       res.status(204).end();
     },
 

@@ -17,6 +17,7 @@ import { seenOfCluster } from './clusters/seen-cluster.js';
 import { auditEntrySchema } from './dns/audit-entry.js';
 import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns/dns-token.js';
 import { dnsUsageSchema, recordSetChangesSchema } from './dns/dns-usage.js';
+import { danglingRecordSetListSchema, pointingRecordSetsSchema } from './dns/pointing-record-sets.js';
 import { clusterLimits } from './limits.js';
 import { deviceAuthorizationSchema, deviceSignInSchema } from './people/device-sign-in.js';
 import { sessionSchema } from './people/sign-in.js';
@@ -265,6 +266,7 @@ export const clusterAnswerSchemas = {
     costDifference: costDifferenceSchema,
     changes: specChangesSchema,
     effects: effectsSchema,
+    recordSets: pointingRecordSetsSchema,
   }),
   deletionDryRun: exactly({
     dryRun: { const: true },
@@ -281,6 +283,7 @@ export const clusterAnswerSchemas = {
       }),
     },
     effects: effectsSchema,
+    recordSets: pointingRecordSetsSchema,
   }),
   nodePool: nodePoolSchema,
   nodePoolList: list(nodePoolSchema),
@@ -291,6 +294,7 @@ export const clusterAnswerSchemas = {
     costDifference: costDifferenceSchema,
     changes: specChangesSchema,
     effects: effectsSchema,
+    recordSets: pointingRecordSetsSchema,
   }),
   operation: operationSchema,
   operationList: list(operationSchema),
@@ -330,6 +334,11 @@ export const clusterAnswerSchemas = {
   connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),
   connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },
   adoptedServer: adoptedServerSchema,
+  adoptedServerDryRun: exactly({
+    dryRun: { const: true },
+    resource: adoptedServerSchema,
+    recordSets: pointingRecordSetsSchema,
+  }),
   projectServer: projectServerSchema,
   joinCommand: joinCommandSchema,
   adoptedServerList: { type: 'array', items: exactly({ items: { type: 'array', items: adoptedServerSchema } }) },
@@ -340,6 +349,7 @@ export const clusterAnswerSchemas = {
   catalogue: catalogueSchema,
   dnsUsage: dnsUsageSchema,
   recordSetChanges: recordSetChangesSchema,
+  danglingRecordSetList: danglingRecordSetListSchema,
   usage: usageSchema,
   auditEntry: auditEntrySchema,
   auditLog: list(auditEntrySchema),

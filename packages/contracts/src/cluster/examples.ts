@@ -162,6 +162,7 @@ const dnsToken = {
   lastUsedAt: at,
   revokedAt: null,
 };
+const pointingSet = { zone: 'example.org', name: 'www.acme', type: 'A', values: ['192.0.2.10'] };
 const auditEntry = {
   id: 'api-4711',
   kind: 'cluster',
@@ -268,6 +269,12 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
     kubernetesVersion: { before: '1.33.7', after: '1.34.3' },
     fields: ['/spec/kubernetesVersion'],
     reason: 'The control plane is upgraded first, then all managed nodes are replaced.',
+  },
+  PointingRecordSet: pointingSet,
+  DanglingRecordSet: {
+    ...pointingSet,
+    goneAt: at,
+    reason: '192.0.2.10 was the load balancer web/edge of cluster web until 2026-11-21.',
   },
   DeletedThing: { kind: 'Node', name: 'general', count: null, note: 'From 1 to 3 servers of the type cpx31.' },
   Kubeconfig: {

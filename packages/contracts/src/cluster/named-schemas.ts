@@ -14,6 +14,7 @@ import {
 } from './clusters/requests.js';
 import { auditActorKinds, auditKinds, auditOutcomes } from './dns/audit-entry.js';
 import { dnsScopes, dnsTokenPostSchema, dnsTokenStates } from './dns/dns-token.js';
+import { pointingRecordSetsSchema } from './dns/pointing-record-sets.js';
 import { clusterAnswerExamples } from './examples.js';
 import { nodeCidrs } from './limits.js';
 import { signInMethods } from './people/sign-in.js';
@@ -132,6 +133,8 @@ const answerParts = {
   CostDifference: clusterAnswerSchemas.clusterDryRun.properties.costDifference,
   CostDifferenceRange: clusterAnswerSchemas.clusterDryRun.properties.costDifference.properties.hourly,
   DeletedThing: clusterAnswerSchemas.deletionDryRun.properties.deletes.items,
+  PointingRecordSet: pointingRecordSetsSchema.items,
+  DanglingRecordSet: clusterAnswerSchemas.danglingRecordSetList.properties.items.items,
   ChangeEffect: effectsSchema.items,
   ClusterEffect: clusterEffect,
   PoolEffect: poolEffect,

@@ -355,6 +355,7 @@ export const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   resumeCluster: 'clusterDryRun',
   putNodePool: 'nodePoolDryRun',
   deleteNodePool: 'nodePoolDryRun',
+  deregisterServer: 'adoptedServerDryRun',
   putMember: 'memberDryRun',
 } satisfies Partial<Record<ClusterOperationId, ClusterAnswer>>;
 

@@ -90,6 +90,14 @@ export const teamDnsRoutes = [
     answers: { 200: 'recordSetChanges' },
   },
   {
+    operationId: 'listDanglingRecordSets',
+    method: 'get',
+    path: `${team}/dangling-record-sets/`,
+    summary: 'List record sets that lead to an address which a cluster or server of the team had and which is gone',
+    access: 'viewer',
+    answers: { 200: 'danglingRecordSetList' },
+  },
+  {
     operationId: 'listAudit',
     method: 'get',
     path: `${team}/audit/`,

@@ -53,8 +53,17 @@ export const adoptedServerRoutes = [
     path: `${servers}{server_id}/`,
     summary: 'Detach a server; it is neither deleted nor powered off',
     access: 'admin',
-    answers: { 204: null },
+    answers: { 200: 'adoptedServerDryRun', 204: null },
     problems: ['server_claimed'],
+    query: [
+      {
+        name: 'dryRun',
+        type: 'boolean',
+        description:
+          '`true`: shows the server and the record sets that lead to it, without changing anything. It is a read: open to viewers, ' +
+          'and to service accounts that may only `read`.',
+      },
+    ],
   },
   {
     operationId: 'issueJoinCommand',
