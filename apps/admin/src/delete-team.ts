@@ -1,8 +1,9 @@
 import type { TeamRecord } from '@corral/auth';
-import { removeConnection } from '@corral/cluster-data';
-import { asConnectionId } from '@corral/contracts';
+import { listAddresses, removeConnection } from '@corral/cluster-data';
+import { asConnectionId, clusterLimits } from '@corral/contracts';
 import { lockRows, lockTeamChanges, readClock, type Transaction } from '@corral/database';
-import { endDemosOfTeam } from '@corral/dns-data';
+import { endDemosOfTeam, listPointingSets } from '@corral/dns-data';
+import { addressesOfSets, type PointingSet, setsPointingTo } from '@corral/domain';
 import { OperatorError } from './operator-error.js';
 
 /** How much a team has, in the order in which people read it. */
@@ -36,6 +37,14 @@ export async function countPossessions(db: Transaction, { id: teamId, slug }: Te
     members: await db.membership.count({ where }),
     invitations: await db.invitation.count({ where: { teamId, acceptedAt: null, revokedAt: null } }),
   };
+}
+
+/** The record sets of a team that lead to addresses which its clusters and servers have, or had. */
+export async function listLeadingSets(db: Transaction, { id: teamId, slug }: TeamRecord): Promise<PointingSet[]> {
+  const sets = await listPointingSets(db, slug);
+  const known = await listAddresses(db, teamId, { addresses: addressesOfSets(sets) });
+  const leading = setsPointingTo(sets, new Set(known.map(({ address }) => address)));
+  return leading.slice(0, clusterLimits.pointingRecordSetsShown);
 }
 
 /** Why a team cannot be deleted yet: one sentence for each reason. */
@@ -85,6 +94,7 @@ export async function deleteTeam(tx: Transaction, team: TeamRecord, keepRecords:
   await lockRows(tx, 'dns_token', { team_id: teamId, revoked_at: null });
   await tx.dnsToken.updateMany({ where: { teamId, revokedAt: null }, data: { revokedAt: now } });
   await tx.serviceAccount.deleteMany({ where: { teamId } });
+  await tx.teamAddress.deleteMany({ where: { teamId } });
   await tx.membership.deleteMany({ where: { teamId } });
   await tx.invitation.updateMany({ where: { teamId, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
   const connections = await tx.connection.findMany({ where: { teamId }, orderBy: { id: 'asc' }, select: { id: true } });

@@ -80,7 +80,7 @@ describe('admin', () => {
       admin.pool.query(`
         INSERT INTO dns_zone (id, name, body, synced_at) VALUES (1, '${ZONE}', '{}', now());
         INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
-        VALUES (1, 'www.acme', 'A', 'acme', 1, '{}')`);
+        VALUES (1, 'www.acme', 'A', 'acme', 1, '{"records": [{"value": "192.0.2.1"}, {"value": "192.0.2.2"}]}')`);
 
     it('ends all access to the team and to no other one, and leaves what remains to a reconciler', async () => {
       await givenAllOfTwoTeams();
@@ -185,6 +185,22 @@ describe('admin', () => {
       expect(refused).toMatchObject({ code: 1, err: expect.stringMatching(/record sets \(1\).*--keep-records/) });
       expect(kept.code).toBe(0);
       expect(await query('SELECT name FROM dns_rrset')).toEqual([{ name: 'www.acme' }]);
+    });
+
+    it('lists the record sets that lead to what its clusters have or had', async () => {
+      await givenRecordSet();
+      await admin.pool.query(
+        `INSERT INTO team_address (team_id, owner_name, kind, name, address, gone_at)
+         SELECT id, 'web', 'node', 'n1', '192.0.2.1', now() FROM team WHERE slug = 'acme'`,
+      );
+
+      const { recordSets } = await admin.json<{ recordSets: unknown }>('team', 'delete', 'acme');
+      const listed = await remove();
+      await remove('--yes', '--keep-records');
+
+      expect(recordSets).toEqual([{ zone: ZONE, name: 'www.acme', type: 'A', values: ['192.0.2.1'] }]);
+      expect(listed.out).toContain(`www.acme.${ZONE}`);
+      expect(await query('SELECT id FROM team_address')).toEqual([]);
     });
 
     describe('and then team hand-over', () => {

@@ -1,7 +1,15 @@
 import { slugHeldUntil } from '@corral/auth';
+import type { PointingSet } from '@corral/domain';
 import type { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
-import { countPossessions, type DeletedTeam, deleteTeam, obstaclesOf, type TeamPossessions } from '../delete-team.js';
+import {
+  countPossessions,
+  type DeletedTeam,
+  deleteTeam,
+  listLeadingSets,
+  obstaclesOf,
+  type TeamPossessions,
+} from '../delete-team.js';
 import { renderTable } from '../table.js';
 
 interface DeleteOptions {
@@ -24,8 +32,9 @@ export function addDeleteCommand(command: Command, withContext: WithContext): vo
           const has = await countPossessions(prisma, team);
           const obstacles = obstaclesOf(team, has, keepRecords);
           const next = obstacles.length === 0 ? [`To delete team ${slug} for good, add --yes.`] : obstacles;
-          const text = `${possessionTable(has)}\nNothing has changed. ${next.join('\n')}\n`;
-          print({ team: slug, dryRun: true, has, obstacles }, text);
+          const recordSets = await listLeadingSets(prisma, team);
+          const text = `${possessionTable(has)}\n${leadingTable(recordSets)}Nothing has changed. ${next.join('\n')}\n`;
+          print({ team: slug, dryRun: true, has, obstacles, recordSets }, text);
           return;
         }
         const { had, deletedAt } = await change(
@@ -64,3 +73,12 @@ const possessionTable = (has: TeamPossessions): string =>
     OF: ([, name]) => name,
     COUNT: ([key]) => has[key],
   });
+
+const leadingTable = (sets: readonly PointingSet[]): string =>
+  sets.length === 0
+    ? ''
+    : `Record sets that lead to its clusters and servers, or to what these had:\n${renderTable(sets, {
+        NAME: ({ name, zone }) => `${name}.${zone}`,
+        TYPE: ({ type }) => type,
+        VALUES: ({ values }) => values.join(', '),
+      })}\n`;
