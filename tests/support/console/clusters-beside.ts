@@ -11,6 +11,11 @@ interface ClusterBody {
   readonly status: { readonly phase: string };
 }
 
+interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
 export const headingOf = (page: Page, name: string) => page.getByRole('heading', { level: 1, name, exact: true });
 /** The pools have names as well. */
 export const nameFieldOf = (page: Page) => page.getByRole('textbox', { name: 'Name' }).first();
@@ -23,7 +28,7 @@ const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, 
 
 /** Clusters of the first team beside the console, as other people and earlier days make them. */
 export function clustersBeside({ dev, api }: RunningConsole) {
-  const admin = (method: string, path: string, body: unknown) =>
+  const admin = (method: string, path: string, body?: unknown) =>
     fetch(`${dev.upstream.adminUrl}/admin${path}`, {
       method,
       headers: { 'content-type': 'application/json' },
@@ -44,6 +49,14 @@ export function clustersBeside({ dev, api }: RunningConsole) {
     declare: async (name: string, more: object = {}) => expect(await put(name, more)).toBe(202),
     untilReady: (name: string) =>
       waitFor(`${name} to be ready`, async () => (await read(name)).status.phase === 'Ready'),
+    /** The address of a node of the cluster that was made last. */
+    async addressOfNewest(): Promise<string> {
+      const { shoots } = (await (await admin('GET', '/garden/shoot-history')).json()) as { shoots: Place[] };
+      const { namespace, name } = shoots.at(-1) as Place;
+      const answer = await admin('GET', `/garden/shoots/${namespace}/${name}/nodes`);
+      const { nodes } = (await answer.json()) as { nodes: { addresses: string[] }[] };
+      return nodes[0]?.addresses[0] as string;
+    },
     /** Makes the imitated garden do in parts of a second what takes minutes elsewhere. */
     hurryGarden: () => admin('PATCH', '/garden/settings', quick),
   };

@@ -1,5 +1,14 @@
+import { waitFor } from '@corral/testing';
 import { beforeAll, expect, it } from '@jest/globals';
-import { clustersBeside, headingOf, nameFieldOf, planned, planOf } from '../../support/console/clusters-beside.js';
+import {
+  CLUSTERS,
+  clustersBeside,
+  headingOf,
+  nameFieldOf,
+  planned,
+  planOf,
+} from '../../support/console/clusters-beside.js';
+import { recordSetsBeside } from '../../support/console/record-sets-beside.js';
 import {
   closePage,
   type DevTeam,
@@ -12,9 +21,11 @@ import {
 export function testClusters(started: () => RunningConsole): void {
   let running: RunningConsole;
   let clusters: ReturnType<typeof clustersBeside>;
+  let sets: ReturnType<typeof recordSetsBeside>;
   beforeAll(async () => {
     running = started();
     clusters = clustersBeside(running);
+    sets = recordSetsBeside(running);
     await clusters.hurryGarden();
   });
   const declareReady = async (name: string) => {
@@ -131,6 +142,12 @@ export function testClusters(started: () => RunningConsole): void {
   it('deletes a cluster once its name was typed, says what is lost, and afterwards who deleted it', async () => {
     await clusters.declare('unwanted', { deletionProtection: true });
     await clusters.untilReady('unwanted');
+    const value = await clusters.addressOfNewest();
+    await sets.dns('POST', '', { name: 'unwanted.acme', type: 'A', records: [{ value }] });
+    await waitFor('the address to be known', async () => {
+      const { json } = await running.api('POST', `${CLUSTERS}/unwanted/hibernate/?dryRun=true`);
+      return (json as { recordSets: unknown[] }).recordSets.length === 1;
+    });
     // The deletion lasts until the page has shown it.
     await clusters.admin('POST', '/garden/shoot-faults', [
       { operations: ['Delete'], times: null, effect: { stuck: true } },
@@ -150,6 +167,8 @@ export function testClusters(started: () => RunningConsole): void {
     const dialog = page.getByRole('dialog', { name: 'Delete unwanted' });
     await dialog.getByText(/^Volumes of persistent volume claims are deleted/).waitFor();
     await dialog.getByText(/^Saves .* a month/).waitFor();
+    const leading = dialog.getByRole('list', { name: 'Record sets that lead to it' });
+    await leading.getByText(/^unwanted\.acme\..* A to/).waitFor();
     const typed = dialog.getByLabel('Type unwanted to confirm');
     await typed.fill('unwonted');
     await page.keyboard.press('Enter');
@@ -163,5 +182,13 @@ export function testClusters(started: () => RunningConsole): void {
     await page.getByRole('link', { name: 'All clusters' }).press('Enter');
     await headingOf(page, 'Clusters').waitFor();
     await closePage(page);
+
+    const records = await running.open('/teams/acme/dns/records');
+    await records.getByText('1 record set with an address that is gone').press('Enter');
+    await records.getByText(/was the node .* of cluster unwanted until/).waitFor();
+    await expectAccessible(records);
+    await sets.dns('DELETE', '/unwanted.acme/A');
+    await records.getByText('1 record set with an address that is gone').waitFor({ state: 'detached' });
+    await closePage(records);
   });
 }

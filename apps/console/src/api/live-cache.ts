@@ -27,7 +27,10 @@ export function applyLiveEvent(cache: QueryClient, team: string, event: LiveEven
     void cache.invalidateQueries({ queryKey: key });
     return;
   }
-  if (event.kind === 'RecordSet') void cache.invalidateQueries({ queryKey: [...key, 'dns-usage'] });
+  if (event.kind === 'RecordSet') {
+    for (const read of ['dns-usage', 'dangling-record-sets'])
+      void cache.invalidateQueries({ queryKey: [...key, read] });
+  }
   if (event.kind === 'Member') {
     // Possibly our own role, and the end of an invitation.
     void cache.invalidateQueries({ queryKey: meQuery().queryKey });

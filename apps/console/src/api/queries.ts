@@ -107,6 +107,14 @@ export const dnsUsageQuery = (team: string) =>
     staleTime: 30_000,
   });
 
+/** The record sets that lead to an address which is gone. */
+export const danglingQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'dangling-record-sets'],
+    queryFn: ({ signal }) => bodyOf(corral.listDanglingRecordSets({ team }, { signal })),
+    staleTime: 30_000,
+  });
+
 /** The usage over time. @param id of the time shown; @param rangeOf its parameters when it is loaded */
 export const usageQuery = (
   team: string,

@@ -2,6 +2,7 @@ import type { ChangeEffect, Cost, FieldChange, PoolEffect } from '@corral/contra
 import type { ReactNode } from 'react';
 import { costDifferenceText, costText } from '../ui/money.js';
 import { plural } from '../ui/plural.js';
+import { RecordSetsLost } from '../ui/record-sets-lost.js';
 import { Status } from '../ui/status.js';
 import { isSame, type Plan } from './plan.js';
 import styles from './plan.module.css';
@@ -17,7 +18,7 @@ export interface PlanViewProps {
 
 /** What a change does: fields, nodes, cost. */
 export function PlanView({ plan, now, former }: PlanViewProps) {
-  const { changes, effects, cost, resource } = plan.answer;
+  const { changes, effects, cost, resource, recordSets } = plan.answer;
   const pools = resource.spec.nodePools.map(({ name }) => name);
   // The form shows what was declared; a plan that repeats it hides what matters.
   const isDeclared = ({ pointer }: FieldChange) => now !== null && sentAt(plan.spec, pointer) !== undefined;
@@ -55,6 +56,7 @@ export function PlanView({ plan, now, former }: PlanViewProps) {
         </details>
       )}
       {effects.length > 0 && <EffectList effects={effects} isNew={(effect) => isNew('effects', effect)} />}
+      <RecordSetsLost recordSets={recordSets} />
       <CostChange now={now} after={cost} />
       {cost.items
         .filter(({ monthly }) => monthly.minimum === null)

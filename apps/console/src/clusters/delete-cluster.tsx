@@ -5,6 +5,7 @@ import { teamKey } from '../api/queries.js';
 import styles from '../cluster-form/plan.module.css';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { costText } from '../ui/money.js';
+import { RecordSetsLost } from '../ui/record-sets-lost.js';
 import { Failed, Loading } from '../ui/states.js';
 import { useReturnFocus } from '../ui/use-return-focus.js';
 import { type DeletionPlan, deleteAsPlanned, planDeletion } from './deletion.js';
@@ -74,7 +75,7 @@ function ConfirmDeletion({ team, cluster, onClose }: DeleteClusterProps) {
 }
 
 function Loss({ plan: { answer } }: { readonly plan: DeletionPlan }) {
-  const { deletes, resource } = answer;
+  const { deletes, resource, recordSets } = answer;
   return (
     <>
       <p>{deletes.length === 0 ? 'This deletes the draft only.' : 'This cannot be undone. It deletes:'}</p>
@@ -86,6 +87,7 @@ function Loss({ plan: { answer } }: { readonly plan: DeletionPlan }) {
           </li>
         ))}
       </ul>
+      <RecordSetsLost recordSets={recordSets} />
       <p className="numeric">Saves {costText(resource.status.cost)} a month, net, nodes only.</p>
     </>
   );

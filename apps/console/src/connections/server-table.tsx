@@ -1,6 +1,6 @@
 import { type AdoptedServer, type Connection, joinsByCommand } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
 import { corral } from '../api/corral.js';
@@ -9,6 +9,7 @@ import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
+import { RecordSetsLost } from '../ui/record-sets-lost.js';
 import { ServerStatus } from '../ui/status.js';
 import { type Column, Table } from '../ui/table.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
@@ -41,6 +42,16 @@ export function ServerTable({ team, connection, servers }: ServerTableProps) {
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'servers', ref] });
     },
   });
+  const plan = useQuery({
+    queryKey: [...teamKey(team), 'deregistration', leaving?.metadata.serverID ?? null],
+    queryFn: async ({ signal }) => {
+      const path = { team, ref, server_id: leaving?.metadata.serverID ?? 0 };
+      const answer = await corral.deregisterServer(path, { query: { dryRun: true }, signal });
+      if (answer.status !== 200) throw new Error('A dry run is answered 200');
+      return answer.body;
+    },
+    enabled: leaving !== null,
+  });
   const columns = useMemo(() => columnsOf({ team, can, onLeave: setLeaving, onJoin: setJoining }), [team, can]);
   const name = leaving?.metadata.name ?? '';
   return (
@@ -70,6 +81,7 @@ export function ServerTable({ team, connection, servers }: ServerTableProps) {
           system, and is still paid for.
           {connection.status.phase === 'Rejected' && ' The token is rejected, so its label at the provider stays.'}
         </p>
+        <RecordSetsLost recordSets={plan.data?.recordSets ?? []} />
       </DangerDialog>
       {joining !== null && (
         <JoinCommandDialog team={team} connectionRef={ref} server={joining} onClose={() => setJoining(null)} />

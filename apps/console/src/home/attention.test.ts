@@ -62,6 +62,24 @@ describe('what needs attention', () => {
     ]);
   });
 
+  it('is a record set that leads to an address which is gone', () => {
+    const set = (name: string) =>
+      ({
+        zone: 'example.test',
+        name,
+        type: 'A',
+        values: ['192.0.2.1'],
+        goneAt: inDays(-1),
+        reason: 'It was a node.',
+      }) as const;
+    const [one] = attentionOf({ dangling: [set('www.acme')] }, now);
+    const [several] = attentionOf({ dangling: [set('www.acme'), set('api.acme')] }, now);
+
+    expect(one).toMatchObject({ subject: 'www.acme A', to: '/dns/records/www.acme/A' });
+    expect(one?.detail).toContain('It was a node.');
+    expect(several).toMatchObject({ detail: expect.stringContaining('1 other record set'), to: '/dns/records' });
+  });
+
   it('is a rejected connection, with the number of clusters that wait', () => {
     const clusters = [cluster('a', {}), cluster('b', {}), cluster('c', {}, 'other')];
 

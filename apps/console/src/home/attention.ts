@@ -1,4 +1,11 @@
-import type { CatalogueBody, Cluster, Connection, DnsTokenBody, DnsUsageBody } from '@corral/contracts';
+import type {
+  CatalogueBody,
+  Cluster,
+  Connection,
+  DanglingRecordSetListBody,
+  DnsTokenBody,
+  DnsUsageBody,
+} from '@corral/contracts';
 import { waitingPoolsOf } from '../clusters/summary.js';
 import type { TeamOperation } from '../shell/use-team.js';
 import { plural } from '../ui/plural.js';
@@ -26,6 +33,7 @@ export interface HomeFacts {
   readonly connections?: readonly Connection[] | undefined;
   readonly tokens?: readonly DnsTokenBody[] | undefined;
   readonly usage?: DnsUsageBody | undefined;
+  readonly dangling?: DanglingRecordSetListBody['items'] | undefined;
   readonly limits?: CatalogueBody['limits'] | undefined;
 }
 
@@ -42,6 +50,7 @@ export function attentionOf(facts: HomeFacts, now: number): Attention[] {
     ...(facts.clusters ?? []).flatMap(waitsOf),
     ...(facts.clusters ?? []).flatMap((cluster) => endingVersionOf(cluster, now)),
     ...(facts.tokens ?? []).flatMap((token) => endingTokenOf(token, now)),
+    ...danglingOf(facts.dangling ?? []),
     ...quotasOf(facts),
   ].sort((a, b) => Number(a.tone === 'warning') - Number(b.tone === 'warning'));
 }
@@ -125,6 +134,24 @@ function endingTokenOf({ id, name, state, expiresAt, lastUsedAt }: DnsTokenBody,
       detail: `It expires on ${expiresAt.slice(0, 10)}. ${use}`,
       action: 'Create another',
       to: '/dns/tokens/+',
+    },
+  ];
+}
+
+/** One entry, because one change may leave many of them behind. */
+function danglingOf([first, ...others]: NonNullable<HomeFacts['dangling']>): Attention[] {
+  if (first === undefined) return [];
+  const more = others.length === 0 ? '' : ` The same for ${plural(others.length, 'other record set')}.`;
+  return [
+    {
+      id: 'dangling record sets',
+      tone: 'warning',
+      kind: 'Dangling',
+      subject: `${first.name} ${first.type}`,
+      detail: `It leads to an address that is gone: ${first.reason}${more}`,
+      action: 'Change',
+      operation: 'createRrset',
+      to: others.length === 0 ? `/dns/records/${first.name}/${first.type}` : '/dns/records',
     },
   ];
 }

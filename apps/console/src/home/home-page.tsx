@@ -6,6 +6,7 @@ import {
   catalogueQuery,
   clustersQuery,
   connectionsQuery,
+  danglingQuery,
   dnsTokensQuery,
   dnsUsageQuery,
   operationsQuery,
@@ -35,6 +36,7 @@ export function HomePage() {
   const connections = useQuery(connectionsQuery(slug));
   const tokens = useQuery(dnsTokensQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
+  const dangling = useQuery(danglingQuery(slug));
   const catalogue = useQuery(catalogueQuery(slug));
   const operations = useQuery(operationsQuery(slug));
   const attention = attentionOf(
@@ -43,6 +45,7 @@ export function HomePage() {
       connections: connections.data,
       tokens: tokens.data,
       usage: usage.data,
+      dangling: dangling.data?.items,
       limits: catalogue.data?.limits,
     },
     now,
@@ -52,6 +55,7 @@ export function HomePage() {
     { query: connections, what: 'connections' },
     { query: tokens, what: 'DNS tokens' },
     { query: usage, what: 'the usage of DNS' },
+    { query: dangling, what: 'dangling record sets' },
     { query: catalogue, what: 'the limits of clusters' },
   ];
   const all = [...needed, { query: operations, what: 'operations' }];

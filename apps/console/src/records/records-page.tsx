@@ -15,6 +15,7 @@ import { plural } from '../ui/plural.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ChangeBar } from './change-bar.js';
+import { DanglingSets } from './dangling-sets.js';
 import { Filters, useListSearch } from './filters.js';
 import { useLinesPasted } from './paste.js';
 import styles from './records.module.css';
@@ -101,6 +102,7 @@ export function RecordsPage() {
                 <Loaded query={rrsets} what="record sets">
                   {(all) => (
                     <>
+                      <DanglingSets team={slug} />
                       {!hasRow && editor}
                       {shown.length === 0 ? (
                         <Empty>

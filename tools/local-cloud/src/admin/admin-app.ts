@@ -33,6 +33,9 @@ const adminRoutes = (admin: LocalCloudAdmin): RouteTable => ({
   'DELETE /admin/garden/shoot-faults': () => admin.garden.clearShootFaults(),
   'DELETE /admin/garden/shoots/:namespace/:name/managers': ({ param }) =>
     admin.garden.forgetManagers(param('namespace'), param('name')),
+  'GET /admin/garden/shoots/:namespace/:name/nodes': ({ param }) => ({
+    nodes: admin.garden.nodes(param('namespace'), param('name')),
+  }),
   'POST /admin/garden/machines': ({ req }) => ({ node: admin.garden.runJoinCommand(req.body) }),
   'POST /admin/garden/watches/drop': ({ req }) => admin.garden.dropWatches(req.body),
   'POST /admin/garden/expiries': ({ req }) => admin.garden.expire(req.body),

@@ -116,6 +116,7 @@ export function createGardenAdmin(garden: Garden) {
         name: node.metadata.name,
         isReady: isReady(node),
         labels: node.metadata.labels,
+        addresses: node.status.addresses.map(({ address }) => address),
       })),
     /** Puts an object into a Shoot's cluster, also its status. @param key `group/plural/namespace/name`; null deletes it */
     putObject(namespace: string, shoot: string, key: string, object: KubeObject | null): void {

@@ -1,0 +1,28 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { danglingQuery } from '../api/queries.js';
+import { plural } from '../ui/plural.js';
+import { Status } from '../ui/status.js';
+
+/** The record sets that lead to an address which is gone, each with the reason. Nothing without any. */
+export function DanglingSets({ team }: { readonly team: string }) {
+  const { items } = useQuery(danglingQuery(team)).data ?? { items: [] };
+  if (items.length === 0) return null;
+  return (
+    <details>
+      <summary>
+        <Status tone="warning">Dangling</Status> {plural(items.length, 'record set')} with an address that is gone
+      </summary>
+      <ul aria-label="Dangling record sets">
+        {items.map(({ zone, name, type, reason }) => (
+          <li key={`${zone} ${name} ${type}`}>
+            <Link to="/teams/$team/dns/records/$name/$type" params={{ team, name, type }} className="mono">
+              {name} {type}
+            </Link>{' '}
+            {reason}
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
