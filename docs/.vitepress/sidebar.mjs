@@ -18,6 +18,7 @@ export const sidebar = [
         docs('Why is my write slow?', 'how-to/slow-writes'),
         docs('Undo a change', 'how-to/undo-a-change'),
         docs('Temporary record sets', 'how-to/temporary-records'),
+        docs('Names that lead nowhere', 'how-to/dangling-names'),
         docs('The web console', 'console'),
         docs('Generated clients', 'generated-clients'),
       ]),

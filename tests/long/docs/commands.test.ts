@@ -22,6 +22,7 @@ const PAGES = [
   'docs/how-to/temporary-records.md',
   'docs/how-to/slow-writes.md',
   'docs/how-to/undo-a-change.md',
+  'docs/how-to/dangling-names.md',
   'docs/how-to/machine-at-home.md',
   'docs/how-to/upgrade-kubernetes.md',
   'docs/how-to/sign-in-recipes.md',
