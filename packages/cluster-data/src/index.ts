@@ -6,5 +6,6 @@ export * from './connections.js';
 export * from './cost.js';
 export * from './locks.js';
 export * from './operations.js';
+export * from './team-events.js';
 export * from './teams.js';
 export * from './versions.js';

@@ -1,8 +1,14 @@
+import {
+  comparePositions,
+  type EventPosition,
+  type EventRecord,
+  parsePosition,
+  renderPosition,
+} from '@corral/cluster-data';
 import { asUserId, type TeamEventKind } from '@corral/contracts';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import fc from 'fast-check';
 import { type RenderedEvent, renderEvents, teamFeed, withoutOutdated } from './feed.js';
-import { comparePositions, type EventPosition, type EventRecord, parsePosition, renderPosition } from './store.js';
 import { openStream } from './streams.js';
 
 describe('an event position', () => {

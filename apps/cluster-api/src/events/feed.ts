@@ -1,12 +1,12 @@
-import { type TeamEvent, type TeamEventKind, teamEventKinds, teamEventName, teamEventNouns } from '@corral/contracts';
 import {
   comparePositions,
   type EventPage,
   type EventPosition,
   type EventRecord,
-  type ResourceBody,
   renderPosition,
-} from './store.js';
+} from '@corral/cluster-data';
+import { type TeamEvent, type TeamEventKind, teamEventKinds, teamEventName, teamEventNouns } from '@corral/contracts';
+import type { ResourceBody } from './store.js';
 
 /** An event as sent, rendered once for all streams. */
 export interface RenderedEvent {

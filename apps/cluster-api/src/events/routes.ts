@@ -1,4 +1,5 @@
 import { outside } from '@corral/admission';
+import { areEventsKept, type EventPosition, parsePosition, readEvents } from '@corral/cluster-data';
 import type { ClusterOperationId } from '@corral/contracts';
 import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
@@ -8,15 +9,7 @@ import { concurrencyLimit, teamConcurrencyLimit } from '../http/limits.js';
 import { invalidField } from '../problem.js';
 import type { Services } from '../services.js';
 import { renderEvents, teamFeed } from './feed.js';
-import {
-  areEventsKept,
-  type EventPosition,
-  type EventTeam,
-  findTeamsWithEvents,
-  parsePosition,
-  readBodies,
-  readEvents,
-} from './store.js';
+import { type EventTeam, findTeamsWithEvents, readBodies } from './store.js';
 import { eventStreams, type StreamSink } from './streams.js';
 
 /** Number of events per read. */

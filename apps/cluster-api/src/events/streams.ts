@@ -1,4 +1,5 @@
 import type { Session } from '@corral/auth';
+import { comparePositions, type EventPosition, renderPosition } from '@corral/cluster-data';
 import {
   type Role,
   roleCovers,
@@ -11,7 +12,7 @@ import {
 import pLimit from 'p-limit';
 import { Problem } from '../problem.js';
 import { RETRY_MS, type RenderedEvent, renderBlock, type TeamFeed } from './feed.js';
-import { comparePositions, type EventPosition, type EventTeam, renderPosition, type TeamEnd } from './store.js';
+import type { EventTeam, TeamEnd } from './store.js';
 
 /** The user of a stream, with the current role. */
 export interface Viewer {
