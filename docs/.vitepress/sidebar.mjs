@@ -40,6 +40,7 @@ export const sidebar = [
         docs('Service accounts', 'service-accounts'),
         docs('Teams', 'teams'),
         docs('Live changes', 'live-changes'),
+        docs('Webhooks', 'webhooks'),
         page('Typed client', 'packages/client/README'),
       ]),
       kind('Explanation', [

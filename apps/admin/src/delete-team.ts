@@ -17,6 +17,7 @@ export interface TeamPossessions {
   readonly dnsTokens: number;
   readonly connections: number;
   readonly serviceAccounts: number;
+  readonly webhooks: number;
   readonly members: number;
   readonly invitations: number;
 }
@@ -34,6 +35,7 @@ export async function countPossessions(db: Transaction, { id: teamId, slug }: Te
     dnsTokens: await db.dnsToken.count({ where: { teamId, revokedAt: null } }),
     connections: await db.connection.count({ where }),
     serviceAccounts: await db.serviceAccount.count({ where }),
+    webhooks: await db.webhook.count({ where }),
     members: await db.membership.count({ where }),
     invitations: await db.invitation.count({ where: { teamId, acceptedAt: null, revokedAt: null } }),
   };
@@ -95,6 +97,7 @@ export async function deleteTeam(tx: Transaction, team: TeamRecord, keepRecords:
   await tx.dnsToken.updateMany({ where: { teamId, revokedAt: null }, data: { revokedAt: now } });
   await tx.serviceAccount.deleteMany({ where: { teamId } });
   await tx.teamAddress.deleteMany({ where: { teamId } });
+  await tx.webhook.deleteMany({ where: { teamId } });
   await tx.membership.deleteMany({ where: { teamId } });
   await tx.invitation.updateMany({ where: { teamId, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
   const connections = await tx.connection.findMany({ where: { teamId }, orderBy: { id: 'asc' }, select: { id: true } });

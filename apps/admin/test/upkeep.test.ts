@@ -372,7 +372,7 @@ describe('secrets', () => {
       });
       expect((await rotate('--batch-size', '1')).out).toContain('need a new token or their old key: acme/gone');
       expect((await rotate('--check')).err).toBe(
-        'Encrypted with a missing key: 1. Add it to SECRET_KEYS, or ask the teams to enter these tokens again.\n',
+        'Encrypted with a missing key: 1. Add it to SECRET_KEYS, or ask the teams to enter these tokens again, and to replace these secrets of webhooks.\n',
       );
     });
 

@@ -51,6 +51,7 @@ import { type AppDeps, buildServices, type Services } from './services.js';
 import { teamRoutes } from './teams/routes.js';
 import { tokenRoutes } from './tokens/routes.js';
 import { usageRoutes } from './usage/routes.js';
+import { webhookRoutes } from './webhooks/routes.js';
 
 export type { AppConfig } from './app-config.js';
 export type { AppDeps } from './services.js';
@@ -144,5 +145,6 @@ function buildHandlers(services: Services): Readonly<Record<ClusterOperationId, 
     ...dnsRoutes(services),
     ...auditRoutes(services),
     ...eventRoutes(services),
+    ...webhookRoutes(services),
   };
 }

@@ -21,6 +21,7 @@ import {
   upstreamVariables,
   url,
   variable,
+  webhookVariables,
 } from '@corral/service';
 import { type AppConfig, changeDefaults, deviceLimits, eventDefaults, operationWaitLimits } from './app-config.js';
 import { isLoopbackUrl, loopbackHosts, oidcVariables, problemsOfOidc } from './people/oidc-config.js';
@@ -64,7 +65,9 @@ export const clusterApiConfig = {
   LOG_LEVEL: installationVariables.LOG_LEVEL,
   ...tracingVariables,
   HCLOUD_API_URL: upstreamVariables.HCLOUD_API_URL,
-  SECRET_KEYS: secretKeys({ desc: 'Keys that encrypt the provider tokens of connections and pending sign-ins.' }),
+  SECRET_KEYS: secretKeys({
+    desc: 'Keys that encrypt the provider tokens of connections, the secrets of webhooks and pending sign-ins.',
+  }),
 
   PORT: portOrFree({ default: 8081, desc: 'Port of the API.' }),
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
@@ -109,6 +112,8 @@ export const clusterApiConfig = {
   TRUSTED_ISSUER_HOSTS: guardedHosts({
     desc: 'Comma-separated hosts of trusted issuers and of their keys that may have private addresses, such as those of Kubernetes clusters. `*.` stands for any subdomain. Other issuers must have public ones.',
   }),
+
+  ...webhookVariables,
 
   LIMIT_PER_ADDRESS: integer({
     default: clusterLimits.requestsPerAddressPerMinute,

@@ -12,7 +12,7 @@ import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectProjects, verifyToken } from '@corral/hcloud';
 import { startService } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
-import { callGuard } from '@corral/service';
+import { callGuard, webhookGuardOptions } from '@corral/service';
 import { buildApp } from './build-app.js';
 import { appConfigOf, readClusterApiConfig } from './config.js';
 import { listenToTeamEvents } from './events/store.js';
@@ -101,6 +101,7 @@ await startService(
           issuerCalls: calls,
           issuerKeys: issuerKeys({ calls }),
           refusals,
+          webhookGuard: callGuard(webhookGuardOptions(config)),
           eventNotifications: eventNotifications.subscribe,
           now: Date.now,
           health,

@@ -6,7 +6,7 @@ import type { GardenClient } from '@corral/garden';
 import type { Projects } from '@corral/hcloud';
 import type { Queue } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
-import type { Health, Log, Metrics } from '@corral/service';
+import type { CallGuard, Health, Log, Metrics } from '@corral/service';
 import type { AppConfig } from './app-config.js';
 import { type Catalogue, cachedCatalogue } from './catalogue/cached-catalogue.js';
 import { type ChangeTeam, type RunQueued, teamChanges } from './changes/team-changes.js';
@@ -46,6 +46,8 @@ export interface AppDeps extends Credentials {
   readonly issuerCalls: IssuerCalls;
   readonly issuerKeys: KeysOf;
   readonly refusals: RefusalLog;
+  /** Which addresses a webhook may have. */
+  readonly webhookGuard: Pick<CallGuard, 'refusalOfUrl'>;
 
   /** Subscribes to notifications of Postgres. The callback gets a team's id, or null when any team may have changes. */
   readonly eventNotifications: EventNotifications;

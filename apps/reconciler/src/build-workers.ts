@@ -16,6 +16,7 @@ import { buildServerWorkers, type ServerOptions, type ServerWorkers } from './se
 import type { Services } from './services.js';
 import { buildUsageWorkers, type UsageOptions, type UsageWorkers } from './upkeep/record-usage.js';
 import { buildRetentionWorkers, type RetentionOptions, type RetentionWorkers } from './upkeep/retention.js';
+import { buildWebhookWorkers, type WebhookOptions, type WebhookWorkers } from './webhooks/workers.js';
 
 interface WorkerSettings {
   /** How long running jobs may continue after `close`, in milliseconds. */
@@ -38,6 +39,8 @@ export interface WorkerOptions {
   readonly servers: ServerOptions | null;
   /** Null without a mail server. Other processes send the mails, or they wait. */
   readonly mail: MailOptions | null;
+  /** Null without the keys that decrypt their secrets. Their events wait. */
+  readonly webhooks: WebhookOptions | null;
 }
 
 export interface Workers {
@@ -47,6 +50,7 @@ export interface Workers {
   readonly clusters: ClusterWorkers | null;
   readonly servers: ServerWorkers | null;
   readonly mail: MailWorkers | null;
+  readonly webhooks: WebhookWorkers | null;
   /** Starts to take jobs, and schedules the recurring ones. */
   start(): StartedWorkers;
 }
@@ -68,6 +72,7 @@ export function buildWorkers(services: Services, options: WorkerOptions): Worker
   const clusters = options.clusters && buildClusterWorkers(services, options.clusters);
   const servers = options.servers && buildServerWorkers(services, options.servers);
   const mail = options.mail && buildMailWorkers(services, options.mail);
+  const webhooks = options.webhooks && buildWebhookWorkers(services, options.webhooks);
   metrics
     .gauge({ name: 'corral_dns_sync_interval_seconds', help: 'Time between two scheduled syncs of the zone' })
     .set(intervals.sync / 1_000);
@@ -78,6 +83,7 @@ export function buildWorkers(services: Services, options: WorkerOptions): Worker
     ...clusterQueues(clusters),
     ...serverQueue(servers),
     ...mailQueue(mail),
+    ...webhookQueue(webhooks),
   };
   return {
     dns,
@@ -86,6 +92,7 @@ export function buildWorkers(services: Services, options: WorkerOptions): Worker
     clusters,
     servers,
     mail,
+    webhooks,
     start() {
       const { closeMs, lockMs } = settings;
       const worker = startWorker({ ...backend, queues, log, metrics, closeMs, lockMs });
@@ -121,6 +128,11 @@ function serverQueue(servers: ServerWorkers | null) {
 
 function mailQueue(mail: MailWorkers | null) {
   return mail === null ? {} : { mail: { handlers: tracedJobs(mail.handlers), concurrency: mail.concurrency } };
+}
+
+function webhookQueue(webhooks: WebhookWorkers | null) {
+  if (webhooks === null) return {};
+  return { webhooks: { handlers: tracedJobs(webhooks.handlers), concurrency: webhooks.concurrency } };
 }
 
 function clusterQueues(clusters: ClusterWorkers | null) {

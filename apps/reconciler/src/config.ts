@@ -12,6 +12,7 @@ import {
   text,
   tracingVariables,
   upstreamVariables,
+  webhookVariables,
 } from '@corral/service';
 import { mailVariables } from './mail/connect-mail-server.js';
 
@@ -34,7 +35,7 @@ export const reconcilerConfig = {
     default: 300_000,
   }),
   SECRET_KEYS: secretKeys({
-    desc: 'Keys that decrypt the provider tokens of connections. Required with a garden.',
+    desc: 'Keys that decrypt the provider tokens of connections and the secrets of webhooks. Required with a garden.',
     default: undefined,
     requiredWhen: ({ GARDEN_KUBECONFIG, GARDEN_IN_CLUSTER }) =>
       GARDEN_KUBECONFIG !== undefined || GARDEN_IN_CLUSTER === true,
@@ -136,6 +137,7 @@ export const reconcilerConfig = {
     max: retentionLimits.auditDaysMax,
     default: retentionLimits.auditDays,
   }),
+  ...webhookVariables,
   ...mailVariables,
   HOST: text({ default: '::', desc: 'Address to listen on.' }),
   METRICS_PORT: portOrFree({ desc: 'Port of /metrics, /healthz and /readyz.', default: 9091 }),

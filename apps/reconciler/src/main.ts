@@ -6,6 +6,7 @@ import { buildMetricsApp, serve } from '@corral/http-api';
 import { connectQueue } from '@corral/queue';
 import {
   type Config,
+  callGuard,
   createHealth,
   createLog,
   createMetrics,
@@ -17,6 +18,7 @@ import {
   startOrExit,
   startTracing,
   tracingOptionsOf,
+  webhookGuardOptions,
 } from '@corral/service';
 import { buildWorkers, type WorkerOptions } from './build-workers.js';
 import { intervalsOf, reconcilerConfig } from './config.js';
@@ -79,6 +81,7 @@ await startOrExit('reconciler', async () => {
   const clusters = clusterDeps(config, metrics, log);
   const servers = serverDeps(config, clusters);
   const mail = mailDeps(config);
+  const webhooks = webhookDeps(config);
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
   const services: Services = { pool, prisma: connectPrisma(pool), queue, metrics, log };
   const workers = buildWorkers(services, {
@@ -91,6 +94,7 @@ await startOrExit('reconciler', async () => {
     clusters,
     servers,
     mail,
+    webhooks,
   });
   const health = createHealth({
     // Not the garden: during its outage the other loops continue, and the cluster loop recovers by itself.
@@ -151,6 +155,12 @@ function serverDeps(
       },
     },
   };
+}
+
+/** Null without the keys that decrypt the secrets of webhooks. */
+function webhookDeps(config: Config<typeof reconcilerConfig>): WorkerOptions['webhooks'] {
+  const { SECRET_KEYS: keys } = config;
+  return keys === undefined ? null : { keys, guard: callGuard(webhookGuardOptions(config)) };
 }
 
 /** Null without a mail server. */

@@ -11,6 +11,7 @@ export type ConnectionId = Id<'connection'>;
 /** Our own id of an adopted server. The provider's id is a `number`. */
 export type ServerId = Id<'server'>;
 export type OperationId = Id<'operation'>;
+export type WebhookId = Id<'webhook'>;
 
 /*
  * Casts for ids from rows and parsed parameters. They check nothing, because only the source of a string determines its kind.
@@ -23,6 +24,7 @@ export const asNodePoolId = (id: string): NodePoolId => id as NodePoolId;
 export const asConnectionId = (id: string): ConnectionId => id as ConnectionId;
 export const asServerId = (id: string): ServerId => id as ServerId;
 export const asOperationId = (id: string): OperationId => id as OperationId;
+export const asWebhookId = (id: string): WebhookId => id as WebhookId;
 
 /** The pattern of an id in answers. */
 export const uuidPattern = '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$';

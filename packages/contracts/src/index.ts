@@ -41,6 +41,7 @@ export type {
 export * from './cluster/team-event.js';
 export * from './cluster/usage.js';
 export * from './dns/addresses.js';
+export * from './cluster/webhooks/webhook.js';
 export * from './dns/answers.js';
 export * from './dns/error-codes.js';
 export * from './dns/errors-of.js';

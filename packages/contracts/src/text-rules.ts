@@ -68,6 +68,7 @@ export const textRules = {
     pattern: '^https?://[^\\s?#@]+$',
     must: 'must be a URL such as https://issuer.example.com, without a query',
   },
+  webhookUrl: { pattern: '^https?://[^\\s#]+$', must: 'must be a URL such as https://hooks.example.com/corral' },
   claimName: { pattern: '^[\\w.:/-]+$', must: 'must consist of letters, digits and _ . : / -' },
   clusterPattern: {
     pattern: '^\\*?[a-z0-9-]*\\*?$',

@@ -231,6 +231,7 @@ function limitsPage(): string {
     ['longest life of a token of a service account', amount(clusters.accountTokenDays, 'days')],
     ['life of a token by exchange', amount(clusters.exchangedTokenSeconds / 60, 'minutes')],
     ['trusted issuers of a team', amount(clusters.trustedIssuersPerTeam)],
+    ['webhooks of a team', amount(clusters.webhooksPerTeam)],
     ['kubeconfigs of a cluster per hour, of a person and scope', amount(clusters.kubeconfigsPerClusterPerHour)],
     ['longest life of a kubeconfig', amount(clusters.kubeconfigSecondsMax / 3_600, 'hours')],
     ['join commands of a server per hour', amount(clusters.joinCommandsPerServerPerHour)],

@@ -1,4 +1,4 @@
-import type { ClusterId, ServerId } from '@corral/contracts';
+import type { ClusterId, ServerId, WebhookId } from '@corral/contracts';
 
 type Nothing = Record<string, never>;
 
@@ -40,6 +40,10 @@ export interface JobPayloads {
   'record-usage': Nothing;
   /** Send the mails of invitations. */
   'send-mails': Nothing;
+  /** Post what a webhook has not had. */
+  'deliver-webhook': { readonly webhookId: WebhookId };
+  /** Send the jobs of webhooks that are due. */
+  'sweep-webhooks': Nothing;
 }
 export type JobName = keyof JobPayloads;
 
@@ -47,9 +51,9 @@ export type JobName = keyof JobPayloads;
  * `clusters` and `servers` contain passes, up to one per due row, and stall while the garden or a provider is unavailable. Work on
  * connections and on the garden that must continue then is in `upkeep`. Processes without a garden serve neither `clusters` nor
  * `upkeep`. `mail` is served only by processes with a mail server. `retention` contains runs over all rows or teams, which need neither
- * garden nor upstream.
+ * garden nor upstream. `webhooks` waits for receivers of teams, which may be slow.
  */
-export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention';
+export type QueueName = 'dns' | 'clusters' | 'servers' | 'upkeep' | 'mail' | 'retention' | 'webhooks';
 
 /** Intervals that an installation chooses, in milliseconds. */
 export interface Intervals {
@@ -115,6 +119,8 @@ export const jobs = {
   'count-operations': { queue: 'retention', due: 'operations that have ended', every: 30_000 },
   'record-usage': { queue: 'retention', due: 'usage_hour of all teams', every: 300_000 },
   'send-mails': { queue: 'mail', due: 'invitation.mail_due_at', every: 'mails' },
+  'deliver-webhook': { queue: 'webhooks', due: 'webhook.due_at', foundBy: 'sweep-webhooks' },
+  'sweep-webhooks': { queue: 'webhooks', due: 'webhook.due_at and newer rows of team_event', every: 3_000 },
 } as const satisfies Record<JobName, JobRule>;
 
 /** The jobs of a queue. */

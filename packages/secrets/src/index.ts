@@ -1,2 +1,2 @@
-export { KeyRing } from './key-ring.js';
+export { KeyRing, type Sealed } from './key-ring.js';
 export { secretKeys } from './secret-keys.js';

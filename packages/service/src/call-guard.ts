@@ -153,9 +153,10 @@ export function callGuard({ privateHosts, allowLoopback, resolve = lookup }: Cal
 const hostPattern = /^(\*\.)?[a-z0-9][a-z0-9.:-]*$/;
 
 /** A variable with hosts for `CallGuardOptions`. */
-export const guardedHosts = (spec: { readonly desc: string }) =>
-  variable<readonly string[]>(
-    { default: [], ...spec },
+export function guardedHosts({ desc }: { readonly desc: string }) {
+  const declared = { default: [], desc };
+  return variable<readonly string[]>(
+    declared,
     { type: 'hosts', expected: 'host names or addresses such as *.k8s.example.org,10.0.0.1', hidden: false },
     (input) => {
       const hosts = input.split(',').map((host) => host.trim().toLowerCase());
@@ -163,3 +164,4 @@ export const guardedHosts = (spec: { readonly desc: string }) =>
       return hosts;
     },
   );
+}

@@ -52,6 +52,8 @@ export {
   tracingOptionsOf,
   tracingVariables,
   upstreamVariables,
+  webhookGuardOptions,
+  webhookVariables,
 } from './shared-variables.js';
 export { onShutdown, type ShutdownStep } from './shutdown.js';
 export { startOrExit } from './start-or-exit.js';

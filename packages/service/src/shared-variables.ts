@@ -1,3 +1,4 @@
+import { guardedHosts } from './call-guard.js';
 import type { Config } from './config.js';
 import { durationMs, flag, oneOf, secret, share, text, url } from './config-variables.js';
 import { corralVersion } from './corral-version.js';
@@ -74,6 +75,19 @@ export const gardenVariables = {
   }),
   GARDEN_TIMEOUT_MS: durationMs({ default: 15_000, min: 100, desc: 'Timeout of one call to the garden.' }),
 };
+
+/** Variables of services that know webhooks. */
+export const webhookVariables = {
+  WEBHOOK_HOSTS: guardedHosts({
+    desc: 'Comma-separated hosts of webhooks that may have private addresses. `*.` stands for any subdomain. `localhost` allows this machine, also without TLS, for development. Other webhooks must have public addresses.',
+  }),
+};
+
+/** The options of the guard of webhooks. */
+export const webhookGuardOptions = ({ WEBHOOK_HOSTS }: Config<typeof webhookVariables>) => ({
+  privateHosts: WEBHOOK_HOSTS,
+  allowLoopback: WEBHOOK_HOSTS.includes('localhost'),
+});
 
 /** Variables of services that make traces, with the names and values of OpenTelemetry. */
 export const tracingVariables = {

@@ -72,10 +72,8 @@ function namesWith(...answers: readonly (readonly string[])[]) {
   const resolve = ((host: string, _options: unknown, done: (error: null, found: unknown) => void) => {
     const answer = answers[Math.min(asked.length, answers.length - 1)] ?? [];
     asked.push(host);
-    done(
-      null,
-      answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
-    );
+    const found = answer.map((address) => ({ address, family: address.includes(':') ? 6 : 4 }));
+    setImmediate(() => done(null, found));
   }) as never;
   return { asked, resolve };
 }

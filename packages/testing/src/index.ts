@@ -38,3 +38,4 @@ export {
 } from './redis-for-tests.js';
 export { currentTestFile, resultsDir } from './test-file.js';
 export { waitFor } from './wait-for.js';
+export { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.js';

@@ -141,7 +141,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       ...shortTimes,
       ...patient,
     };
-    const keys = { SECRET_KEYS: `test:${randomBytes(32).toString('base64')}` };
+    const keys = { SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`, WEBHOOK_HOSTS: 'localhost' };
     const { serviceKubeconfigPaths: kubeconfigs } = cloud;
     const { secretKeys } = options;
     const keysOf = (program: string) =>

@@ -138,6 +138,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
   const demos = settings.demoZone === null ? {} : { DEMOS_ENABLED: 'true', DEMO_ZONE_NAME: settings.demoZone };
   const garden = (service: keyof ServiceKubeconfigs) => ({
     SECRET_KEYS: secrets.secretKeys,
+    WEBHOOK_HOSTS: 'localhost',
     GARDEN_KUBECONFIG: serviceKubeconfigs[service],
     ...(settings.gardenUrl === null ? {} : { GARDEN_FEATURES: localGardenFeatures }),
   });

@@ -7,7 +7,11 @@ import { wholeNumber } from '../option-parsers.js';
 import { type KeyUse, type Rotated, rotateSecrets, usesOf } from '../rotate-secrets.js';
 import { renderTable } from '../table.js';
 
-const variables = { SECRET_KEYS: secretKeys({ desc: 'Keys that encrypt the provider tokens of connections.' }) };
+const variables = {
+  SECRET_KEYS: secretKeys({
+    desc: 'Keys that encrypt the provider tokens of connections and the secrets of webhooks.',
+  }),
+};
 
 const BATCH_DEFAULT = 100;
 const BATCH_MAX = 10_000;
@@ -47,7 +51,9 @@ async function checkKeys({ io, prisma, print }: AdminContext): Promise<void> {
   const sentences = [
     ...(old > 0 ? [`Not encrypted with the newest key: ${old}. Run \`secrets rotate\` to re-encrypt them.`] : []),
     ...(lost > 0
-      ? [`Encrypted with a missing key: ${lost}. Add it to SECRET_KEYS, or ask the teams to enter these tokens again.`]
+      ? [
+          `Encrypted with a missing key: ${lost}. Add it to SECRET_KEYS, or ask the teams to enter these tokens again, and to replace these secrets of webhooks.`,
+        ]
       : []),
   ];
   if (sentences.length > 0) throw new OperatorError(sentences.join(' '));

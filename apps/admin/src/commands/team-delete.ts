@@ -64,6 +64,7 @@ const names: Readonly<Record<keyof TeamPossessions, string>> = {
   dnsTokens: 'DNS tokens',
   connections: 'connections',
   serviceAccounts: 'service accounts',
+  webhooks: 'webhooks',
   members: 'members',
   invitations: 'open invitations',
 };

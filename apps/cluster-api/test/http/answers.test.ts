@@ -291,6 +291,7 @@ describe('created resources', () => {
       '/trusted-issuers/ci/',
       { spec: { issuer: 'https://id.test', audience: 'corral', claims: { sub: 'ci' }, serviceAccount: 'existing' } },
     ],
+    putWebhook: ['put', '/webhooks/chat/', { spec: { url: 'https://hooks.test' } }],
   };
   it.each(Object.entries(creations))('the answer to %s has the address of what it created', async (_id, creation) => {
     const [method, path, body] = creation;

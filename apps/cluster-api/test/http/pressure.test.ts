@@ -345,6 +345,7 @@ describe('a suspended team', () => {
       'deleteMember',
       'deleteServiceAccount',
       'deleteTrustedIssuer',
+      'deleteWebhook',
       'revokeAccountToken',
       'revokeDnsToken',
       'revokeInvitation',

@@ -157,6 +157,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     log,
     oidc: null,
     issuerCalls: calls,
+    webhookGuard: callGuard({ privateHosts: [], allowLoopback: false }),
     issuerKeys: issuerKeys({ calls, coolDownMs: 0 }),
     refusals,
     now: Date.now,

@@ -90,6 +90,7 @@ export const ownTables = [
   'upstream_budget',
   'usage_hour',
   'user_identity',
+  'webhook',
 ] as const;
 
 interface TableSize {

@@ -48,6 +48,7 @@ const creations: Readonly<Record<string, number>> = {
   createDnsToken: 201,
   putServiceAccount: 201,
   putTrustedIssuer: 201,
+  putWebhook: 201,
 };
 const beginsOrEndsSessions = ['finishSignIn', 'signOut', 'signOutEverywhere', 'devSignIn'];
 

@@ -63,6 +63,7 @@ import {
 import { conditionReasonMeanings, conditionTypeMeanings, meaningsList, waitReasonMeanings } from './status-meanings.js';
 import { teamEventSchemaOf } from './team-event.js';
 import { usageSchema } from './usage.js';
+import { createdWebhookSchema, webhookListSchema, webhookSchema, webhookSecretSchema } from './webhooks/webhook.js';
 
 export const conditionSchema = exactly({
   type: {
@@ -369,6 +370,10 @@ export const clusterAnswerSchemas = {
   createdAccountToken: createdAccountTokenSchema,
   trustedIssuer: trustedIssuerSchema,
   trustedIssuerList: trustedIssuerListSchema,
+  webhook: webhookSchema,
+  createdWebhook: createdWebhookSchema,
+  webhookSecret: webhookSecretSchema,
+  webhookList: webhookListSchema,
   teamList: list(membershipSchema),
   team: teamSchema,
   teamDetailList: list(teamSchema),

@@ -212,6 +212,16 @@ const trust = {
   serviceAccount: 'ci',
 };
 
+const webhookSpec = { url: 'https://hooks.example.org/corral', kinds: ['Cluster', 'Operation'] };
+const webhook = {
+  apiVersion,
+  kind: 'Webhook',
+  metadata: { name: 'chat', ...head(idOf('b00c')) },
+  spec: webhookSpec,
+  status: { deliveredAt: at, failingSince: null, failures: 0, lastFailure: null, nextTryAt: null },
+};
+const webhookSecret = 'whsec_Zm9yLXRoZS1kb2N1bWVudGF0aW9uLW9ubHktLS0tLS0=';
+
 const membership = { id: 3, slug: 'acme', name: 'Acme', role: 'admin' };
 const member = { id: 12, user_id: 7, first_name: 'Ada', last_name: 'Byron', display_name: 'Ada Byron', role: 'admin' };
 const invitation = {
@@ -365,6 +375,9 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
     metadata: { name: 'github', ...head(idOf('acc2')) },
     spec: trust,
   },
+  Webhook: webhook,
+  CreatedWebhook: { ...webhook, secret: webhookSecret },
+  WebhookSecret: { secret: webhookSecret, previousUntil: later },
   TeamMembership: membership,
   Team: team,
   TeamMember: member,
@@ -433,6 +446,8 @@ export const clusterRequestExamples: Readonly<Record<string, object>> = {
   putServiceAccount: { spec: { role: 'member', narrowing } },
   createAccountToken: { expiresInDays: 90 },
   putTrustedIssuer: { spec: trust },
+  putWebhook: { spec: webhookSpec },
+  replayWebhook: { since: at },
   putTeam: { name: 'Acme Industries' },
   createInvitation: { email: 'grace@acme.test', role: 'member' },
   putMember: { role: 'admin' },

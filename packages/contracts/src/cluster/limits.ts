@@ -71,6 +71,10 @@ export const clusterLimits = {
   trustedIssuersPerTeam: 20,
   /** Length of a URL or an audience. */
   issuerCharacters: 255,
+  webhooksPerTeam: 10,
+  webhookUrlCharacters: 500,
+  /** How long messages are signed with a replaced secret as well. */
+  webhookSecretOverlapHours: 24,
   claimConditions: 10,
   claimNameCharacters: 64,
   claimValueCharacters: 255,

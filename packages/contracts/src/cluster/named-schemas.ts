@@ -49,6 +49,7 @@ import {
 } from './status-meanings.js';
 import { teamEventChanges, teamEventKinds } from './team-event.js';
 import { usageSteps } from './usage.js';
+import { webhookPutSchema, webhookReplaySchema } from './webhooks/webhook.js';
 
 const grows = 'More values may be added.';
 const listed = (values: readonly string[], description?: string) => ({
@@ -105,7 +106,7 @@ export const answerNameOf = (answer: ClusterAnswer): string =>
   answerNames[answer] ?? `${answer[0]?.toUpperCase()}${answer.slice(1)}`;
 
 const { cluster, nodePool, operation, connection, adoptedServer, serviceAccount, auditEntry } = clusterAnswerSchemas;
-const { trustedIssuer, team, teamList, usage } = clusterAnswerSchemas;
+const { trustedIssuer, webhook, team, teamList, usage } = clusterAnswerSchemas;
 const { spec: clusterSpec, status: clusterStatus } = cluster.properties;
 const [subscription] = team.properties.subscription.anyOf;
 const [clusterEffect, poolEffect] = effectsSchema.items.anyOf;
@@ -159,6 +160,9 @@ const answerParts = {
   AccountToken: clusterAnswerSchemas.accountTokenList.properties.items.items,
   TrustedIssuerMetadata: trustedIssuer.properties.metadata,
   TrustedIssuerSpec: trustedIssuer.properties.spec,
+  WebhookMetadata: webhook.properties.metadata,
+  WebhookSpec: webhook.properties.spec,
+  WebhookStatus: webhook.properties.status,
   IssuedScope: clusterAnswerSchemas.kubeconfig.properties.scope,
   KubeconfigIssue: clusterAnswerSchemas.kubeconfigIssueList.properties.items.items,
   SentInvitation: clusterAnswerSchemas.sentInvitationList.properties.items.items,
@@ -203,6 +207,9 @@ const requests = {
   NewAccountToken: accountTokenPostSchema,
   TrustedIssuerDeclaration: trustedIssuerPutSchema,
   TrustedIssuerSpecInput: trustedIssuerPutSchema.properties.spec,
+  WebhookDeclaration: webhookPutSchema,
+  WebhookSpecInput: webhookPutSchema.properties.spec,
+  WebhookReplay: webhookReplaySchema,
   TeamChange: teamPutSchema,
   MemberChange: memberPutSchema,
   NewInvitation: invitationPostSchema,

@@ -22,6 +22,7 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
   cluster: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
   account: { description: 'Name of a service account of the team.', schema: clusterNameSchema, example: 'ci' },
   issuer: { description: 'Name of a trusted issuer of the team.', schema: clusterNameSchema, example: 'github' },
+  webhook: { description: 'Name of a webhook of the team.', schema: clusterNameSchema, example: 'chat' },
   pool: { description: 'Name of a node pool of the cluster.', schema: poolNameSchema, example: 'general' },
   ref: { description: 'Ref of a connection of the team.', schema: refSchema, example: 'main' },
   id: {

@@ -15,6 +15,7 @@ import { type ClusterQueryParameter, type ClusterRoute, paging, team } from './r
 import { adoptedServerRoutes } from './servers/adopted-server-routes.js';
 import { clusterPhases, connectionPhases, operationKinds, operationStates } from './states.js';
 import { usageRoutes } from './usage-routes.js';
+import { webhookRoutes } from './webhooks/webhook-routes.js';
 
 export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.js';
 
@@ -342,6 +343,7 @@ export const clusterRoutes = [
   ...teamDnsRoutes,
   ...teamRoutes,
   ...accountRoutes,
+  ...webhookRoutes,
   ...signInRoutes,
 ] as const satisfies readonly ClusterRoute[];
 

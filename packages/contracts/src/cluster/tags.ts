@@ -23,6 +23,7 @@ const tagOfWord: Readonly<Record<string, Tag>> = {
   usage: { name: 'Usage', description: 'Usage of a team over time.' },
   'service-accounts': accounts,
   'trusted-issuers': accounts,
+  webhooks: { name: 'Webhooks', description: 'Events of a team, posted to addresses that it names.' },
   audit: { name: 'Audit', description: 'Audit log of both APIs.' },
   events: { name: 'Events', description: 'Live changes.' },
   billing,

@@ -76,6 +76,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       upstream_budget: 'select',
       usage_hour: 'select',
       user_identity: 'select insert delete',
+      webhook: 'select insert update delete',
     },
   },
   reconciler: {
@@ -118,6 +119,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       team_event: 'select insert delete lock',
       upstream_budget: 'select insert update',
       usage_hour: 'select insert update delete',
+      webhook: 'select update',
     },
   },
 };

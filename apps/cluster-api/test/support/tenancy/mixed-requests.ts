@@ -124,7 +124,7 @@ export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 
 }
 
 const isNamedByItsOwner = (parameter: string): boolean =>
-  ['name', 'pool', 'ref', 'account', 'issuer'].includes(parameter);
+  ['name', 'pool', 'ref', 'account', 'issuer', 'webhook'].includes(parameter);
 const nameOf = ({ team, number }: FurnishedTeam) => ({ slug: team.slug, number });
 const pick = (all: readonly string[], at: number): string | undefined => all[at % Math.max(1, all.length)];
 

@@ -47,6 +47,11 @@ export async function furnish(t: TestClusterApi, team: TestTeam): Promise<Furnis
       },
     })
     .expect(201);
+  await t.api
+    .as(team.admin)
+    .put(team.path(`/webhooks/${slug}-hook/`))
+    .send({ spec: { url: `https://hooks.test/${marker}` } })
+    .expect(201);
   const spare = await t.createUser(`spare@${slug}.test`, [{ team, role: 'member' }]);
   const serverId = randomInt(1, 1_000_000_000);
   await t.pool.query(
@@ -106,6 +111,7 @@ async function handlesOf(
     ref: refs,
     account: await read('SELECT name AS handle FROM service_account WHERE team_id = $1'),
     issuer: await read('SELECT name AS handle FROM trusted_issuer WHERE team_id = $1'),
+    webhook: await read('SELECT name AS handle FROM webhook WHERE team_id = $1'),
     id: [...(await idsOf({ pool }, team)), ...members.map(({ number }) => String(number))],
     text: [...names, ...refs, team.admin.email, 'user', 'token'],
   };

@@ -18,6 +18,7 @@ export const auditKinds = [
   'subscription',
   'session',
   'service_account',
+  'webhook',
 ] as const;
 export type AuditKind = (typeof auditKinds)[number];
 /** Dotted, such as `connection.replace`. */

@@ -1,0 +1,121 @@
+import { areEventsKept, readEvents } from '@corral/cluster-data';
+import type { WebhookId } from '@corral/contracts';
+import { type Prisma, readClock } from '@corral/database';
+import type { KeyRing } from '@corral/secrets';
+import { backoffMs, type CallGuard, type Log, spreadMs } from '@corral/service';
+import { failureOf, type Message, messageOfEvent, messageOfNotice, signedHeaders } from './message.js';
+import type { ClaimedWebhook, WebhookProgress, WebhookStore } from './store.js';
+
+interface DeliverDeps {
+  readonly prisma: Prisma;
+  readonly store: WebhookStore;
+  readonly keys: KeyRing;
+  readonly call: CallGuard['call'];
+  readonly onOutcome: (outcome: 'accepted' | 'failed') => void;
+  readonly log: Log;
+  readonly random?: () => number;
+}
+
+/** Number of events per read. */
+const PAGE = 100;
+/** Time limit of one attempt. */
+const CALL_MS_MAX = 10_000;
+/** Longer than an attempt. Another process takes over after it. */
+const LEASE_MS = 60_000;
+/** Then other webhooks have their turn. */
+const PASS_MS = 20_000;
+const retry = { firstMs: 10_000, maxMs: 3_600_000 };
+
+/**
+ * Posts what a webhook has not had, one message after the other, until one is not accepted. Each is delivered at least once: one that
+ * was accepted but not recorded is sent again with the same id.
+ *
+ * @returns whether more is left to be sent now
+ */
+export const deliverWebhook =
+  (deps: DeliverDeps) =>
+  async (id: WebhookId, signal: AbortSignal): Promise<boolean> => {
+    const { prisma, store } = deps;
+    const endsAt = performance.now() + PASS_MS;
+    let webhook = await store.claim(id, LEASE_MS);
+    if (webhook !== null) webhook = await noticingLoss(deps, webhook);
+    if (webhook?.notice) {
+      const { kind, at } = webhook.notice;
+      webhook = await deliver(
+        deps,
+        webhook,
+        messageOfNotice(id, kind, at, webhook.team.slug),
+        { notice: null },
+        signal,
+      );
+    }
+    while (webhook !== null) {
+      const { team, kinds, position } = webhook;
+      const page = await readEvents(prisma, team.id, position, PAGE);
+      const wanted = page.events.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
+      for (const event of wanted) {
+        if (webhook === null) return false;
+        if (signal.aborted || performance.now() > endsAt) {
+          await store.release(webhook);
+          return true;
+        }
+        const progress = { position: event.position };
+        webhook = await deliver(deps, webhook, messageOfEvent(event, team.slug), progress, signal);
+      }
+      webhook = webhook && (await store.advance(webhook, { position: page.until }, LEASE_MS));
+      if (webhook !== null && !page.isFull) {
+        await store.release(webhook);
+        return false;
+      }
+    }
+    return false;
+  };
+
+/** When events are gone that were not sent, the receiver is told, and what follows begins now. */
+async function noticingLoss({ prisma, store, log }: DeliverDeps, webhook: ClaimedWebhook) {
+  if (await areEventsKept(prisma, webhook.team.id, webhook.position)) return webhook;
+  log.warn('events for a webhook are lost', { webhookId: webhook.id, team: webhook.team.slug });
+  const { until: position } = await readEvents(prisma, webhook.team.id, null, 0);
+  const notice = { kind: 'reset', at: await readClock(prisma) } as const;
+  return store.advance(webhook, { position, notice }, LEASE_MS);
+}
+
+/** @returns null when the pass is over: the message was not accepted, or somebody else has the webhook */
+async function deliver(
+  deps: DeliverDeps,
+  webhook: ClaimedWebhook,
+  message: Message,
+  progress: WebhookProgress,
+  signal: AbortSignal,
+): Promise<ClaimedWebhook | null> {
+  const { store, onOutcome, log, random = Math.random } = deps;
+  const failure = await attempt(deps, webhook, message, signal);
+  if (failure !== null && signal.aborted) {
+    await store.release(webhook);
+    return null;
+  }
+  onOutcome(failure === null ? 'accepted' : 'failed');
+  if (failure === null) return store.advance(webhook, { ...progress, isAccepted: true }, LEASE_MS);
+  const againMs = Math.round(spreadMs(backoffMs(webhook.failures, retry), random()));
+  // Without the URL, which may hold a secret of the receiver.
+  log.info('message of a webhook not accepted', { webhookId: webhook.id, team: webhook.team.slug, failure, againMs });
+  await store.recordFailure(webhook, failure, againMs);
+  return null;
+}
+
+/** @returns why it failed, or null */
+async function attempt(
+  { prisma, keys, call }: DeliverDeps,
+  { id, url, sealedSecrets, previousSecretUntil }: ClaimedWebhook,
+  message: Message,
+  signal: AbortSignal,
+): Promise<string | null> {
+  const texts = keys.openOrNull(sealedSecrets, id)?.split(' ');
+  if (texts === undefined) return 'secret unreadable';
+  const now = await readClock(prisma);
+  const secrets = previousSecretUntil !== null && previousSecretUntil > now ? texts : texts.slice(0, 1);
+  const payload = JSON.stringify(message.body);
+  const headers = signedHeaders(message.id, payload, secrets, now);
+  const body = { type: 'application/json', bytes: Buffer.from(payload) };
+  return failureOf(await call(new URL(url), { method: 'POST', headers, body }, { msMax: CALL_MS_MAX, signal }));
+}

@@ -1,0 +1,66 @@
+import type { WebhookId } from '@corral/contracts';
+import type { JobHandlers, Queue } from '@corral/queue';
+import type { KeyRing } from '@corral/secrets';
+import type { CallGuard } from '@corral/service';
+import { holdStore, unlessHeld } from '../loop/hold.js';
+import { withSignal } from '../loop/work.js';
+import type { Services } from '../services.js';
+import { deliverWebhook } from './deliver.js';
+import { type WebhookStore, webhookStore } from './store.js';
+
+export interface WebhookOptions {
+  /** Decrypt the secrets of webhooks. */
+  readonly keys: KeyRing;
+  /** Makes the calls. */
+  readonly guard: Pick<CallGuard, 'call'>;
+}
+
+export interface WebhookWorkers {
+  deliver(id: WebhookId, signal: AbortSignal): Promise<boolean>;
+  /** Sends the jobs of webhooks that are due. */
+  sweep(signal: AbortSignal): Promise<void>;
+  readonly handlers: JobHandlers<'webhooks'>;
+  readonly concurrency: number;
+}
+
+/** Webhooks that one sweep finds. The next one finds more. */
+const SWEPT_MAX = 500;
+
+/** Wires the deliveries to webhooks. */
+export function buildWebhookWorkers(services: Services, { keys, guard }: WebhookOptions): WebhookWorkers {
+  const { prisma, queue, metrics, log } = services;
+  const deliveries = metrics.counter({
+    name: 'corral_webhook_deliveries_total',
+    help: 'Attempts to deliver a message to a webhook, by outcome',
+    labelNames: ['outcome'],
+  });
+  const store = webhookStore(prisma);
+  const onOutcome = (outcome: string) => deliveries.inc({ outcome });
+  const deliver = deliverWebhook({ prisma, store, keys, call: guard.call, onOutcome, log });
+  const sweep = sweepWebhooks(store, queue);
+  const holds = holdStore(prisma);
+  return {
+    deliver,
+    sweep,
+    handlers: {
+      'deliver-webhook': ({ webhookId }, { signal }) =>
+        unlessHeld(holds, async () => {
+          if (await deliver(webhookId, signal)) await wake(queue, webhookId);
+        })(signal),
+      'sweep-webhooks': withSignal(sweep),
+    },
+    concurrency: 16,
+  };
+}
+
+const wake = (queue: Queue, webhookId: WebhookId) =>
+  queue.nudge('deliver-webhook', { webhookId }, { jobId: webhookId });
+
+const sweepWebhooks =
+  (store: WebhookStore, queue: Queue) =>
+  async (signal: AbortSignal): Promise<void> => {
+    for (const id of await store.findDue(SWEPT_MAX)) {
+      if (signal.aborted) return;
+      await wake(queue, id);
+    }
+  };
