@@ -71,6 +71,12 @@ const examples: readonly string[] = [
   'issuers set github --issuer https://token.actions.githubusercontent.com --audience https://clusters.example.org ' +
     '--account ci --claim sub=repo:acme/shop:ref:refs/heads/main',
   'issuers delete github --yes',
+  'webhooks list',
+  'webhooks set chat --url https://hooks.example.org/corral --kind Cluster Operation',
+  'webhooks secret chat',
+  'webhooks test chat',
+  'webhooks replay chat --for 2h',
+  'webhooks delete chat --yes',
   'people list',
   'people role 12 viewer',
   'people remove 12',

@@ -29,6 +29,7 @@ import { accountsCommand } from './tokens/accounts-command.js';
 import { issuersCommand } from './tokens/issuers-command.js';
 import { tokensCommand } from './tokens/tokens-command.js';
 import { catalogueCommand, usageCommand } from './usage/usage-command.js';
+import { webhooksCommand } from './webhooks/webhooks-command.js';
 
 /**
  * Runs one command line.
@@ -84,6 +85,7 @@ export function buildProgram({ out, err }: Pick<CliIo, 'out' | 'err'>, withCli: 
     tokensCommand(withCli),
     accountsCommand(withCli),
     issuersCommand(withCli),
+    webhooksCommand(withCli),
     peopleCommand(withCli),
     invitationsCommand(withCli),
     teamsCommand(withCli),

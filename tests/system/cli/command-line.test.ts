@@ -1,6 +1,8 @@
 import { readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { startWebhookReceiver, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Webhook } from 'standardwebhooks';
 import { allowInBrowser } from '../../support/cli/allow-in-browser.js';
 import { type Corral, corralCommand } from '../../support/cli/corral.js';
 import { type CommandLine, fileOf, startCommandLine } from '../../support/cli/start-command-line.js';
@@ -269,6 +271,40 @@ describe('a team as files', () => {
       code: 2,
       err: expect.stringContaining('permission_denied'),
     });
+  });
+});
+
+describe('a webhook', () => {
+  it('tells a receiver what happens in the team, and is deleted', async () => {
+    const receiver = await startWebhookReceiver();
+    try {
+      const { out: secret, err } = await ann.run(
+        'webhooks',
+        'set',
+        'chat',
+        '--url',
+        receiver.url,
+        '--kind',
+        'DnsToken',
+      );
+      expect(err).toContain('It is shown only now.');
+      await ann.json('tokens', 'dns', 'create', 'watched', '--expires', '1d');
+      const verifier = new Webhook(secret.trim());
+      const messages = () => receiver.received.map(({ payload, headers }) => verifier.verify(payload, headers));
+      await waitFor('both messages', async () => receiver.received.length === 2);
+
+      expect(messages()).toMatchObject([
+        { type: 'ready', data: { team: 'acme' } },
+        { type: 'dns_token.changed', data: { team: 'acme', name: 'watched' } },
+      ]);
+      expect((await ann.run('webhooks', 'replay', 'chat', '--for', '1h')).code).toBe(0);
+      await waitFor('the events again', async () => receiver.received.length > 2);
+      expect(await ann.run('webhooks', 'list')).toMatchObject({ code: 0, out: expect.stringMatching(/chat .* ok\n/) });
+      expect((await ann.run('webhooks', 'delete', 'chat', '--yes')).code).toBe(0);
+      expect(await ann.run('webhooks', 'list')).toMatchObject({ out: 'There are no webhooks.\n' });
+    } finally {
+      await receiver.close();
+    }
   });
 });
 
