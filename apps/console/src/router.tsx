@@ -280,6 +280,13 @@ const robot = createRoute({
   component: lazyRouteComponent(() => import('./access/robot-page.js'), 'RobotPage'),
 });
 
+const webhooks = createRoute({
+  getParentRoute: () => team,
+  path: '/webhooks',
+  staticData: { title: 'Webhooks', needs: { operation: 'listWebhooks', what: 'see the webhooks of the team' } },
+  component: lazyRouteComponent(() => import('./webhooks/webhooks-page.js'), 'WebhooksPage'),
+});
+
 const people = createRoute({
   getParentRoute: () => team,
   path: '/people',
@@ -338,6 +345,7 @@ const routeTree = root.addChildren([
       adoptServer,
       access,
       robot,
+      webhooks,
       people,
       settings,
       audit,

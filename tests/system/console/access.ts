@@ -1,5 +1,7 @@
+import { startWebhookReceiver } from '@corral/testing';
 import { beforeAll, expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
+import { Webhook } from 'standardwebhooks';
 import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 const TOKEN = /[A-Za-z0-9]{64}/;
@@ -52,6 +54,41 @@ export function testAccess(started: () => RunningConsole): void {
     expect(await snippetOf(page, 'the configuration of lego')).toContain(token);
     await expectAccessible(page);
     await closePage(page);
+  });
+
+  it('adds a webhook, says when its receiver fails, and deletes it', async () => {
+    const receiver = await startWebhookReceiver();
+    receiver.answer(() => 503);
+    const page = await running.open('/teams/acme/webhooks');
+    await page.getByText('There is no webhook.').waitFor();
+    await page.getByRole('button', { name: 'Add a webhook' }).press('Enter');
+    await page.keyboard.type('chat');
+    await page.getByLabel('Address').fill('https://10.0.0.1/');
+    await page.getByLabel('Address').press('Enter');
+    await page.getByText('It is a private address').waitFor();
+    await page.getByLabel('Address').fill(receiver.url);
+    await page.getByLabel('Cluster').check();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Add webhook' }).press('Enter');
+    const secret = await snippetOf(page, 'the secret of chat');
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+
+    const row = page.getByRole('row', { name: /chat/ });
+    await row.getByText('failing: status 503').waitFor();
+    receiver.answer(() => 200);
+    await row.getByRole('button', { name: 'Test chat' }).press('Enter');
+    await row.getByText('ok').waitFor();
+    const [{ payload, headers } = { payload: '', headers: {} }] = receiver.received.slice(-1);
+    expect(new Webhook(/whsec_[\w+/]+=*/.exec(secret)?.[0] ?? '').verify(payload, headers)).toMatchObject({
+      data: { team: 'acme' },
+    });
+    await expectAccessible(page);
+    await row.getByRole('button', { name: 'Delete chat' }).press('Enter');
+    await page.getByLabel('Type chat to confirm').fill('chat');
+    await page.keyboard.press('Enter');
+    await page.getByText('There is no webhook.').waitFor();
+    await closePage(page);
+    await receiver.close();
   });
 
   it('creates, extends and ends a demo', async () => {

@@ -34,6 +34,7 @@ const controls: readonly (readonly [path: string, control: Control, people: read
   ['/access', ['button', 'Invite'], ['admin']],
   ['/access', ['button', 'New robot'], ['admin']],
   ['/access', ['button', 'Trust an issuer'], ['admin']],
+  ['/webhooks', ['button', 'Add a webhook'], ['admin']],
   ['/audit', ['link', 'Export all'], ['admin']],
   ['/settings', ['button', 'Save name'], ['admin']],
 ];

@@ -199,6 +199,14 @@ export const accountTokensQuery = (team: string, account: string) =>
     staleTime: 10_000,
   });
 
+/** How they are doing changes without an event. */
+export const webhooksQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'webhooks'],
+    queryFn: async ({ signal }) => (await bodyOf(corral.listWebhooks({ team }, { signal }))).items,
+    refetchInterval: 5_000,
+  });
+
 export const issuersQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'trusted-issuers'],

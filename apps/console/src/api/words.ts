@@ -78,6 +78,11 @@ const done: Readonly<Record<string, string>> = {
   'service_account.change_issuer': 'changed issuer',
   'service_account.distrust_issuer': 'ended the trust in issuer',
   'service_account.exchange_token': 'exchanged a token of service account',
+  'webhook.create': 'created webhook',
+  'webhook.change': 'changed webhook',
+  'webhook.delete': 'deleted webhook',
+  'webhook.replace_secret': 'replaced the secret of webhook',
+  'webhook.replay': 'replayed events to webhook',
   'service_account.refuse_exchange': 'was refused a token of service account',
 };
 
@@ -105,6 +110,7 @@ export const auditKindNames: Readonly<Record<AuditKind, string>> = {
   subscription: 'Subscription',
   session: 'Sessions',
   service_account: 'Service accounts',
+  webhook: 'Webhooks',
 };
 
 export const auditOutcomeNames: Readonly<Record<AuditOutcome, string>> = {

@@ -12,6 +12,7 @@ import {
   Settings,
   Table2,
   Users,
+  Webhook,
 } from 'lucide-react';
 import styles from './shell.module.css';
 import { type TeamContext, type TeamOperation, useTeam } from './use-team.js';
@@ -40,6 +41,7 @@ export const places: readonly Place[] = [
   { label: 'Clusters', path: '/clusters', icon: Boxes, group: 'Clusters', key: 'c' },
   { label: 'Connections', path: '/connections', icon: Cable, group: 'Clusters' },
   { label: 'Access', path: '/access', icon: Users, group: 'Team' },
+  { label: 'Webhooks', path: '/webhooks', icon: Webhook, group: 'Team', operation: 'listWebhooks' },
   { label: 'Usage', path: '/usage', icon: ChartColumn, group: 'Team', key: 'u' },
   { label: 'Audit', path: '/audit', icon: ScrollText, group: 'Team', key: 'a', operation: 'listAudit' },
   { label: 'Settings', path: '/settings', icon: Settings, group: 'Team' },

@@ -1,0 +1,252 @@
+import { clusterLimits, type TeamEventKind, teamEventKinds, type WebhookBody } from '@corral/contracts';
+import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { corral } from '../api/corral.js';
+import { webhooksQuery } from '../api/queries.js';
+import { fieldMessages } from '../connections/field-messages.js';
+import { useTeam } from '../shell/use-team.js';
+import { announce } from '../ui/announcer.js';
+import { DangerAction } from '../ui/danger-action.js';
+import { Page, Section } from '../ui/page.js';
+import { ShownOnce } from '../ui/shown-once.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import { Table } from '../ui/table.js';
+import { Lasting, Time } from '../ui/time.js';
+
+interface Secret {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** Addresses to which the events of the team are posted, and whether they accept them. */
+export function WebhooksPage() {
+  const { slug: team } = useTeam();
+  const webhooks = useQuery(webhooksQuery(team));
+  const [isAdding, setAdding] = useState(false);
+  const [secret, setSecret] = useState<Secret | null>(null);
+  const isFull = (webhooks.data?.length ?? 0) >= clusterLimits.webhooksPerTeam;
+  return (
+    <Page>
+      <Section
+        title="Webhooks"
+        actions={
+          !isAdding && secret === null && !isFull && <Button onClick={() => setAdding(true)}>Add a webhook</Button>
+        }
+      >
+        <p className="muted">
+          What happens in the team is posted to an address, signed as Standard Webhooks specify, in order and at least
+          once.
+        </p>
+        {secret !== null && (
+          <ShownOnce
+            secret={secret.text}
+            what={`the secret of ${secret.name}`}
+            remedy="If it is lost, replace it."
+            onStored={() => setSecret(null)}
+          >
+            <p>The receiver verifies each message with it.</p>
+          </ShownOnce>
+        )}
+        {isAdding && (
+          <AddWebhook
+            team={team}
+            existing={webhooks.data ?? []}
+            onClose={() => setAdding(false)}
+            onAdded={(added) => {
+              setAdding(false);
+              setSecret(added);
+            }}
+          />
+        )}
+        <Loaded query={webhooks} what="the webhooks">
+          {(all) =>
+            all.length === 0 ? (
+              <Empty>There is no webhook.</Empty>
+            ) : (
+              <Table
+                caption="Webhooks"
+                rows={all}
+                rowKey={({ metadata }) => metadata.id}
+                columns={[
+                  { id: 'name', label: 'Name', cell: ({ metadata }) => <span className="mono">{metadata.name}</span> },
+                  { id: 'url', label: 'Address', isLong: true, cell: ({ spec }) => spec.url },
+                  { id: 'kinds', label: 'Events', cell: ({ spec }) => spec.kinds.join(', ') || 'all' },
+                  { id: 'state', label: 'State', cell: (webhook) => <State webhook={webhook} /> },
+                  {
+                    id: 'actions',
+                    label: '',
+                    alignEnd: true,
+                    cell: (webhook) => <Actions team={team} webhook={webhook} onSecret={setSecret} />,
+                  },
+                ]}
+              />
+            )
+          }
+        </Loaded>
+      </Section>
+    </Page>
+  );
+}
+
+function State({ webhook: { status } }: { readonly webhook: WebhookBody }) {
+  const { deliveredAt, failingSince, lastFailure, nextTryAt } = status;
+  if (failingSince === null) {
+    return <Status tone={deliveredAt === null ? 'idle' : 'good'}>{deliveredAt === null ? 'new' : 'ok'}</Status>;
+  }
+  return (
+    <Stack gap={0}>
+      <Status tone="bad">{`failing: ${lastFailure}`}</Status>
+      <span className="muted">
+        <Lasting since={failingSince} />
+        {nextTryAt !== null && (
+          <>
+            , next try <Time at={nextTryAt} />
+          </>
+        )}
+      </span>
+    </Stack>
+  );
+}
+
+interface ActionsProps {
+  readonly team: string;
+  readonly webhook: WebhookBody;
+  readonly onSecret: (secret: Secret) => void;
+}
+
+const DAY_MS = 86_400_000;
+/** Less than a day by the clock of the API. */
+const REPLAY_MS = DAY_MS - 600_000;
+
+function Actions({ team, webhook: { metadata }, onSecret }: ActionsProps) {
+  const cache = useQueryClient();
+  const { name } = metadata;
+  const path = { team, webhook: name };
+  const reload = () => cache.invalidateQueries({ queryKey: webhooksQuery(team).queryKey });
+  const test = useMutation({
+    mutationFn: () => corral.testWebhook(path),
+    onSuccess: async () => {
+      announce(`A test for ${name} is on its way`);
+      await reload();
+    },
+  });
+  const replay = async () => {
+    const since = new Date(Date.now() - REPLAY_MS).toISOString();
+    await corral.replayWebhook(path, { body: { since } });
+    announce(`The events of the last day are sent to ${name} again`);
+    await reload();
+  };
+  const replace = async () => {
+    const { body } = await corral.createWebhookSecret(path);
+    onSecret({ name, text: body.secret });
+  };
+  const remove = async () => {
+    await corral.deleteWebhook(path);
+    announce(`${name} is deleted`);
+    await reload();
+  };
+  return (
+    <>
+      <Button variant="subtle" loading={test.isPending} onClick={() => test.mutate()}>
+        Test<span className="visually-hidden"> {name}</span>
+      </Button>
+      <DangerAction
+        {...{ label: 'Replay', target: name, title: `Replay to ${name}`, confirmation: name, action: 'Replay events' }}
+        onConfirm={replay}
+      >
+        <p>Events of the last day are sent again, also those that were accepted.</p>
+      </DangerAction>
+      <DangerAction
+        {...{ label: 'New secret', target: name, title: `Replace the secret of ${name}`, confirmation: name }}
+        action="Replace secret"
+        onConfirm={replace}
+      >
+        <p>The present secret signs for one more day. Change the receiver by then.</p>
+      </DangerAction>
+      <DangerAction
+        {...{ label: 'Delete', target: name, title: `Delete ${name}`, confirmation: name, action: 'Delete webhook' }}
+        onConfirm={remove}
+      >
+        <p>Nothing more is sent to it.</p>
+      </DangerAction>
+      {test.error !== null && <Failed error={test.error} what="No test is sent." />}
+    </>
+  );
+}
+
+interface AddProps {
+  readonly team: string;
+  readonly existing: readonly WebhookBody[];
+  readonly onClose: () => void;
+  readonly onAdded: (secret: Secret | null) => void;
+}
+
+function AddWebhook({ team, existing, onClose, onAdded }: AddProps) {
+  const cache = useQueryClient();
+  const [name, setName] = useState('');
+  const [url, setUrl] = useState('');
+  const [kinds, setKinds] = useState<TeamEventKind[]>([]);
+  // A declaration of an existing webhook would change it.
+  const isTaken = existing.some(({ metadata }) => metadata.name === name.trim());
+  const add = useMutation({
+    // The secret does not stay in memory longer than it is shown.
+    gcTime: 0,
+    mutationFn: () => corral.putWebhook({ team, webhook: name.trim() }, { body: { spec: { url: url.trim(), kinds } } }),
+    onSuccess: async ({ body }) => {
+      announce(`${name.trim()} is added`);
+      onAdded('secret' in body ? { name: name.trim(), text: body.secret } : null);
+      await cache.invalidateQueries({ queryKey: webhooksQuery(team).queryKey });
+    },
+  });
+  const errors = fieldMessages(add.error);
+  return (
+    <form
+      aria-label="Add a webhook"
+      onSubmit={(event) => {
+        event.preventDefault();
+        if (!isTaken) add.mutate();
+      }}
+    >
+      <Stack gap="sm" align="stretch" maw="36rem">
+        <TextInput
+          label="Name"
+          required
+          autoFocus
+          value={name}
+          onChange={(event) => setName(event.currentTarget.value)}
+          error={isTaken && `${name.trim()} exists. Choose another name.`}
+        />
+        <TextInput
+          label="Address"
+          description="An https URL that is reachable from the internet."
+          type="url"
+          required
+          value={url}
+          onChange={(event) => setUrl(event.currentTarget.value)}
+          error={errors['/spec/url']}
+        />
+        <Checkbox.Group
+          label="Events about"
+          description="None: all."
+          value={kinds}
+          onChange={(chosen) => setKinds(chosen as TeamEventKind[])}
+        >
+          <Group gap="sm">
+            {teamEventKinds.map((kind) => (
+              <Checkbox key={kind} value={kind} label={kind} />
+            ))}
+          </Group>
+        </Checkbox.Group>
+        {add.error !== null && <Failed error={add.error} what="The webhook is not added." />}
+        <Group>
+          <Button type="submit" variant="filled" loading={add.isPending}>
+            Add webhook
+          </Button>
+          <Button onClick={onClose}>Cancel</Button>
+        </Group>
+      </Stack>
+    </form>
+  );
+}
