@@ -2,8 +2,12 @@ import { createSocket } from 'node:dgram';
 import packet, { type Answer, type Question } from 'dns-packet';
 import { parentName, type Rrset } from './dns/model.js';
 import { isRecordValue, parseCharacterStrings } from './dns/record-values.js';
-import type { HeldZone, Zones } from './dns/zones.js';
+import type { HeldZone } from './dns/zones.js';
 import { LOOPBACK } from './listen.js';
+
+interface Zones {
+  list(): HeldZone[];
+}
 
 /** Serves the zones over UDP, answers of every length. Port 0 selects a free port. */
 export async function startNameServer(port: number, zones: Zones) {

@@ -16,6 +16,7 @@ const adminRoutes = (admin: LocalCloudAdmin): RouteTable => ({
   'GET /admin/calls': () => admin.calls(),
   'GET /admin/budget': () => admin.budget(),
   'POST /admin/clock': ({ req }) => ({ now: admin.advanceClock(Number(req.body.advanceMs)) }),
+  'POST /admin/name-server': ({ req }) => admin.serveDnsLater(Number(req.body.delayMs)),
   'GET /admin/zones': () => ({ zones: admin.zones() }),
   'GET /admin/writes': () => ({ writes: admin.writes() }),
   [`PUT ${RRSET}`]: (asked) => ({ rrset: admin.putRrset(...rrsetOf(asked), asked.req.body) }),

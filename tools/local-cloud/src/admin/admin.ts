@@ -54,6 +54,8 @@ export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
       return rrset;
     },
     deleteRrset: (zone: string, name: string, type: string): void => zones.force(getZone(zone), name, type, null),
+    /** From now on the name server has each change so much later, by the clock of the cloud. */
+    serveDnsLater: (ms: number): void => zones.serveLater(ms),
     /** Replaces the extra fields that are merged into objects in responses. */
     setExtraFields(extra: ExtraFields): void {
       cloud.extraFields = extra;

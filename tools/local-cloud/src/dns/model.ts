@@ -85,7 +85,17 @@ export class RrsetTable {
   }
 
   get(name: string, type: string): Rrset | null {
-    return this.#byId.get(rrsetId(name, type)) ?? null;
+    return this.find(rrsetId(name, type));
+  }
+
+  find(id: string): Rrset | null {
+    return this.#byId.get(id) ?? null;
+  }
+
+  copy(): RrsetTable {
+    const table = new RrsetTable();
+    for (const [id, rrset] of this.#byId) table.replace(id, rrset);
+    return table;
   }
 
   /** The sets at a name. */

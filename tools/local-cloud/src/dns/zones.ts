@@ -55,6 +55,9 @@ export class Zones {
   readonly #zones = new Map<number, HeldZone>();
   readonly #actions = new Map<number, ZoneAction>();
   readonly #writes: Write[] = [];
+  #servedLaterMs = 0;
+  /** What sets were before changes that are not served yet, the latest last. */
+  #unserved: { readonly at: number; readonly zone: HeldZone; readonly id: string; readonly was: Rrset | null }[] = [];
 
   constructor(options: ZonesOptions) {
     this.#options = options;
@@ -69,6 +72,24 @@ export class Zones {
 
   list(): HeldZone[] {
     return [...this.#zones.values()];
+  }
+
+  /** From now on the name server serves each change so much later. */
+  serveLater(ms: number): void {
+    this.#servedLaterMs = ms;
+  }
+
+  /** The zones as the name server serves them. */
+  served(): HeldZone[] {
+    const since = this.#options.clock.now() - this.#servedLaterMs;
+    this.#unserved = this.#unserved.filter(({ at }) => at > since);
+    return this.list().map((zone) => {
+      const undone = this.#unserved.filter((change) => change.zone === zone).toReversed();
+      if (undone.length === 0) return zone;
+      const table = zone.table.copy();
+      for (const { id, was } of undone) table.replace(id, was);
+      return { ...zone, table };
+    });
   }
 
   /** @param reference id or name. Names always contain a dot, so digits alone are an id */
@@ -162,8 +183,16 @@ export class Zones {
   #take([key, value]: Entry): void {
     const [what, id, rrset = ''] = key.split(' ');
     if (what === 'zone') this.#zones.set(Number(id), { facts: value as ZoneFacts, table: new RrsetTable() });
-    else if (what === 'set') this.#zones.get(Number(id))?.table.replace(rrset, value as Rrset | null);
+    else if (what === 'set') this.#replace(this.#zones.get(Number(id)), rrset, value as Rrset | null);
     else this.#actions.set(Number(id), value as ZoneAction);
+  }
+
+  #replace(zone: HeldZone | undefined, id: string, next: Rrset | null): void {
+    if (zone === undefined) return;
+    if (this.#servedLaterMs > 0) {
+      this.#unserved.push({ at: this.#options.clock.now(), zone, id, was: zone.table.find(id) });
+    }
+    zone.table.replace(id, next);
   }
 
   #create(name: string): void {
