@@ -3,6 +3,7 @@ import { clientVariables, contactVariables, drainVariables, tlsVariables } from 
 import {
   durationMs,
   flag,
+  hostsAndPorts,
   installationVariables,
   integer,
   origins,
@@ -67,6 +68,17 @@ export const dnsGatewayConfig = {
   ACTION_HOLD_MS: durationMs({
     default: dnsLimits.actionHoldMs,
     desc: 'Maximum time that a read of a running action is held until the action ends.',
+  }),
+  DNS_NAME_SERVERS: hostsAndPorts({
+    default: [],
+    desc: 'Name servers of the zone, each a name or an address with an optional port. Comma-separated list. If set, the action of a write ends when all of them answer it.',
+    example: '192.0.2.53,ns2.example.org:5353',
+    port: 53,
+  }),
+  DNS_PROPAGATION_MS_MAX: durationMs({
+    // Some clients, such as lego, wait for an action for 2 minutes.
+    default: 90_000,
+    desc: 'Maximum time after a write that its action waits for name servers. Then it ends in success all the same.',
   }),
 
   DEMOS_ENABLED: flag({ default: false, desc: 'Serve demos: short-lived names in a separate zone.' }),

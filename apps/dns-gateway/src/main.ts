@@ -9,6 +9,7 @@ import { type Config, readConfig } from '@corral/service';
 import { buildApp } from './build-app.js';
 import { dnsGatewayConfig } from './config.js';
 import { dnsErrors } from './http/error-shape.js';
+import { nameServers } from './name-servers.js';
 import type { DemoConfig } from './services.js';
 
 /** How long an undelivered answer is kept for the client's retry, in milliseconds. */
@@ -96,6 +97,7 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
           actionPollMs: config.ACTION_POLL_MS,
           actionHoldMs: config.ACTION_HOLD_MS,
           actionRunningMsMax: config.ACTION_TIMEOUT_MS,
+          propagationMsMax: config.DNS_PROPAGATION_MS_MAX,
         },
         pool,
         prisma: connectPrisma(pool),
@@ -106,6 +108,7 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
         lastUsed,
         requests,
         answered,
+        nameServers: config.DNS_NAME_SERVERS.length === 0 ? null : nameServers(config.DNS_NAME_SERVERS),
         buckets,
         health,
         metrics,

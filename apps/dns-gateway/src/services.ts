@@ -17,7 +17,9 @@ import {
   type MirrorStore,
   mirrorStore,
   type PollLeases,
+  type PropagationStore,
   pollLeases,
+  propagationStore,
   type ReadRrset,
   type ReadTokenUse,
   type RecordQuota,
@@ -35,6 +37,7 @@ import {
 import type { HcloudClient } from '@corral/hcloud';
 import type { Log, Metrics } from '@corral/service';
 import type { RequestLimits } from './http/rate-limits.js';
+import type { NameServers } from './name-servers.js';
 import { type ZoneDirectory, type Zones, zoneDirectory, zonesOf } from './zones/zone-directory.js';
 
 /** All times are in milliseconds. */
@@ -57,6 +60,8 @@ export interface ServicesConfig {
   readonly actionHoldMs: number;
   /** An action that runs for longer is reported as failed, because some clients would wait forever. */
   readonly actionRunningMsMax: number;
+  /** How long after its write an action waits for name servers. */
+  readonly propagationMsMax: number;
 }
 
 export interface DemoConfig {
@@ -76,6 +81,8 @@ export interface Connections {
   readonly ledger: WriteLedger;
   readonly upstream: HcloudClient;
   readonly answered: AnsweredRecorder;
+  /** Those of the zone of the teams. Null if actions end without them. */
+  readonly nameServers: NameServers | null;
   readonly metrics: Metrics;
   readonly log: Log;
 }
@@ -120,6 +127,8 @@ export interface Services extends ServicesOptions {
   readonly actions: ActionStore;
   readonly polls: PollLeases;
   readonly followers: Followers;
+  /** Null if actions end without name servers. */
+  readonly propagation: { readonly servers: NameServers; readonly store: PropagationStore } | null;
 
   readonly upstream: HcloudClient;
   /** Reads one set from the upstream. */
@@ -180,7 +189,7 @@ const CLEAR_LEASE_MS = 10_000;
 
 /** Builds the services of the app on what it is connected to. */
 export function buildServices(
-  { pool, prisma, writePrisma, ledger, upstream, answered, metrics, log }: Connections,
+  { pool, prisma, writePrisma, ledger, upstream, answered, nameServers, metrics, log }: Connections,
   { config, ...ofApp }: ServicesOptions,
 ): Services {
   const mirror = mirrorStore(pool);
@@ -213,6 +222,7 @@ export function buildServices(
     actions: actionStore(prisma),
     polls: pollLeases(prisma),
     followers: { waiting: new Set(), isLooping: false },
+    propagation: nameServers && { servers: nameServers, store: propagationStore(prisma) },
     upstream,
     // A new reader per read, because a zone that was found once may be unreachable the next time.
     read: (key, purpose) => upstreamReader(upstream)(key, purpose),

@@ -13,6 +13,7 @@ export {
   pollLeases,
   type UnfinishedAction,
 } from './actions/poll-leases.js';
+export { type PropagatingWrite, type PropagationStore, propagationStore } from './actions/propagation-store.js';
 export { type AuditRecord, auditLog } from './audit-log.js';
 export {
   type CourseRecord,

@@ -182,6 +182,28 @@ export function origins(spec: Required<readonly string[]>): RequiredVariable<rea
   );
 }
 
+/** A comma-separated list of hosts, each with an optional port. */
+export function hostsAndPorts(
+  spec: Required<readonly HostAndPort[]> & { readonly port: number },
+): RequiredVariable<readonly HostAndPort[]> {
+  const expected = 'a comma-separated list of names or addresses, each with an optional port, IPv6 in brackets';
+  return variable<readonly HostAndPort[]>(spec, { type: 'list', expected, hidden: false }, (input) =>
+    splitList(input).map((word) => {
+      const { host, hostname, port } = URL.canParse(`dns://${word}`)
+        ? new URL(`dns://${word}`)
+        : refuseValue('has an entry that is not a host');
+      if (host !== word || hostname === '') refuseValue('has an entry that is not a host');
+      return { host: hostname.replace(/^\[|\]$/g, ''), port: port === '' ? spec.port : Number(port) };
+    }),
+  );
+}
+
+export interface HostAndPort {
+  /** A name, or an address without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
 function splitList(input: string): readonly string[] {
   return input
     .split(',')

@@ -4,6 +4,7 @@ import { ConfigError, configTable, describeConfig, readConfig } from './config.j
 import {
   durationMs,
   flag,
+  hostsAndPorts,
   integer,
   list,
   oneOf,
@@ -133,6 +134,16 @@ describe('variables', () => {
       'https://a.test, http://[::1]:3000',
       ['https://a.test', 'http://[::1]:3000'],
     ],
+    [
+      'hosts and ports',
+      hostsAndPorts({ desc, default: [], port: 53 }),
+      'ns1.a.test, 192.0.2.1:5353, [2001:db8::1]:54',
+      [
+        { host: 'ns1.a.test', port: 53 },
+        { host: '192.0.2.1', port: 5353 },
+        { host: '2001:db8::1', port: 54 },
+      ],
+    ],
     ['a URL', url({ desc }), 'https://corral.example', 'https://corral.example'],
     ['no proxy', trustProxy({ desc }), 'false', false],
     ['a number of proxies', trustProxy({ desc }), '2', 2],
@@ -159,6 +170,8 @@ describe('variables', () => {
     ['an origin with a path', origins({ desc, default: [] }), 'https://a.test/console'],
     ['an origin of another protocol', origins({ desc, default: [] }), 'ftp://a.test'],
     ['every origin', origins({ desc, default: [] }), '*'],
+    ['a host with a path', hostsAndPorts({ desc, default: [], port: 53 }), 'ns1.a.test/zone'],
+    ['a host with a port that is none', hostsAndPorts({ desc, default: [], port: 53 }), 'ns1.a.test:dns'],
     ['trust in every client', trustProxy({ desc }), 'true'],
     ['a proxy that is not an address', trustProxy({ desc }), '10.0.0.0/33'],
   ])('refuse %s', (_what, spec, value) => {

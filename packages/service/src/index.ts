@@ -22,6 +22,8 @@ export { type Config, ConfigError, type ConfigProblem, configTable, readConfig, 
 export {
   durationMs,
   flag,
+  type HostAndPort,
+  hostsAndPorts,
   integer,
   list,
   type OptionalVariable,

@@ -60,6 +60,8 @@ function start(id: number, until: FollowUntil): { isDone: () => boolean } {
     body: '{}',
     startedAt: new Date(NOW),
     checkedAt: new Date(NOW),
+    propagatedAt: null,
+    isOfDemo: false,
   };
   checked.set(id, { id, isRunning: true, checkedAt: new Date(NOW) });
   let isDone = false;
@@ -121,6 +123,8 @@ const aRunning: ActionRecord = {
   body: '{}',
   startedAt: new Date(NOW - 5_000),
   checkedAt: new Date(NOW - 5_000),
+  propagatedAt: null,
+  isOfDemo: false,
 };
 const other: ActionRecord = { ...aRunning, id: 880002 };
 const ended: ActionRecord = { ...aRunning, id: 880003, status: 'success' };

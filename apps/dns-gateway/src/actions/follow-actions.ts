@@ -4,6 +4,7 @@ import { coversName, coversType } from '@corral/contracts';
 import { type ActionRecord, type CheckedAction, timedOutAction } from '@corral/dns-data';
 import { lookAgain } from '../rrsets/settling.js';
 import type { Follower, FollowUntil, Services } from '../services.js';
+import { followNameServers, isPropagating, type Missing, shownAction } from './follow-name-servers.js';
 
 /** How long a polling process may be silent before another process takes over. */
 const LEASE_MS = 5_000;
@@ -111,7 +112,7 @@ export interface Progress {
 
 /**
  * The requested actions that the caller may follow, by id, with a recent upstream state. While all of them run, it waits for the first one
- * to end, as long as reads are held. Finished actions cost no upstream call.
+ * to end, as long as reads are held. Finished actions cost no upstream call. An action also runs while name servers miss its write.
  */
 export async function findActions(
   services: Services,
@@ -125,18 +126,27 @@ export async function findActions(
     // Actions on other sets than those that the token covers look absent.
     return ofOwner.filter(({ name, type }) => coversName(caller, name) && coversType(caller, type));
   };
+  const missing: Missing = new Map();
+  const shown = (found: readonly ActionRecord[]) =>
+    found.map((action) => shownAction(services, action, Date.now(), missing));
   const known = await read();
-  const until = untilOf(known, Date.now(), config.actionPollMs);
-  if (until === null) return { actions: known, isHeld: false };
-  const running = known.filter(({ status }) => status === 'running');
-  const isHeld = await hold(services, running, until, scope);
-  if (!isHeld || scope.signal.aborted) return { actions: known, isHeld };
-  const fresh = await read();
   const now = Date.now();
-  const overdue = fresh.filter((action) => isOverdue(action, now, config.actionRunningMsMax));
-  if (overdue.length === 0) return { actions: fresh, isHeld };
-  await actions.recordActions(overdue.map((action) => timedOutAction(action, new Date(now))));
-  return { actions: await read(), isHeld };
+  const propagating = known.filter((action) => isPropagating(services, action, now)).map(({ id }) => id);
+  const until = untilOf(shown(known), now, config.actionPollMs);
+  if (until === null) return { actions: shown(known), isHeld: false };
+  const running = known.filter(({ status }) => status === 'running');
+  const isHeld = await hold(services, until, scope, (signal) => [
+    ...(running.length === 0 ? [] : [followActions(services, running, until, signal)]),
+    ...(propagating.length === 0
+      ? []
+      : [followNameServers(services, { ids: propagating, ownerId: caller.ownerId }, until, { signal, missing })]),
+  ]);
+  if (!isHeld || scope.signal.aborted) return { actions: shown(known), isHeld };
+  const fresh = await read();
+  const overdue = fresh.filter((action) => isOverdue(action, Date.now(), config.actionRunningMsMax));
+  if (overdue.length === 0) return { actions: shown(fresh), isHeld };
+  await actions.recordActions(overdue.map((action) => timedOutAction(action, new Date())));
+  return { actions: shown(await read()), isHeld };
 }
 
 /** What a read of these actions waits for; null for nothing. Pure. */
@@ -151,21 +161,26 @@ export function untilOf(known: readonly ActionRecord[], now: number, pollMs: num
 /**
  * Holds a read until actions change, up to the maximum time.
  *
+ * @param follow the first of these ends it when an end is waited for; else all of them
  * @returns false when it is not held, because its token has too many held reads or the process drains
  */
 async function hold(
   services: Services,
-  running: readonly ActionRecord[],
   until: FollowUntil,
   scope: RequestScope,
+  follow: (signal: AbortSignal) => Promise<void>[],
 ): Promise<boolean> {
   const { draining, clock, config } = services;
   if (draining.aborted) return false;
   const over = new AbortController();
   const signal = AbortSignal.any([scope.signal, draining, over.signal]);
   const held = async (): Promise<void> => {
+    const { promise: aborted, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => resolve());
     const callOff = clock.after(config.actionHoldMs, () => over.abort());
-    await followActions(services, running, until, signal).finally(callOff);
+    const followed = until === 'ended' ? Promise.race(follow(signal)) : Promise.all(follow(signal));
+    await Promise.race([followed, aborted]).finally(callOff);
+    over.abort();
   };
   try {
     await waiting(scope, held);

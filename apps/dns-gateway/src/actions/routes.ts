@@ -47,6 +47,7 @@ export function actionRoutes(services: Services): Record<ActionRoute, RequestHan
       ...selection,
       limit: perPage,
       offset: (page - 1) * perPage,
+      propagationMsMax: services.propagation === null || caller.kind !== 'team' ? 0 : services.config.propagationMsMax,
     });
     const meta = { pagination: paginationOf({ page, perPage }, total) };
     sendJsonText(res, 200, `{"actions":[${bodies}],"meta":${JSON.stringify(meta)}}`);

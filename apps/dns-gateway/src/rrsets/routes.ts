@@ -14,6 +14,7 @@ import {
 import type { UpstreamWrite } from '@corral/hcloud';
 import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
+import { shownAnswer } from '../actions/follow-name-servers.js';
 import { DnsError, notFound } from '../dns-error.js';
 import { jsonObjectBody, paginationOf, parseRrsetQuery } from '../http/request.js';
 import type { Services, WriteAnswer } from '../services.js';
@@ -85,7 +86,7 @@ function writeRoutes(services: Services): Record<WriteRoute, RequestHandler> {
     const answer = await writeRrset(services, { caller, requestId, key, write, bytes, upstream, scope: scopeOf(res) });
     tellUpstream(res, cloud.budget());
     noteDelivery(res, answer, answered);
-    sendJsonText(res, answer.status, answer.body);
+    sendJsonText(res, answer.status, shownAnswer(services, caller, answer.body));
   };
 
   /**

@@ -19,6 +19,7 @@ import { createTestDatabase, patientPool, patientTransactions } from '@corral/te
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { dnsErrors } from '../../src/http/error-shape.js';
 import type { RateLimits } from '../../src/http/rate-limits.js';
+import { type NameServer, nameServers } from '../../src/name-servers.js';
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demo.example.test';
@@ -79,6 +80,8 @@ export interface GatewayOptions {
   readonly timeoutMs?: number;
   readonly waitMsMax?: number;
   readonly log?: Log;
+  /** Name servers of the zone, besides that of the local cloud or instead of it. Default: actions end without any. */
+  readonly nameServers?: (ofCloud: NameServer) => readonly NameServer[];
   /** Used instead of the local cloud. */
   readonly upstreamUrl?: string;
   /** Makes this gateway a replica: it shares the database, the local cloud and the teams of the other, which closes last. */
@@ -161,6 +164,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       actionPollMs: 50,
       actionHoldMs: 100,
       actionRunningMsMax: 60_000,
+      propagationMsMax: 90_000,
       ...options.config,
       limits: {
         perAddressPerMinute: 100_000,
@@ -179,6 +183,10 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     lastUsed,
     requests,
     answered,
+    nameServers:
+      options.nameServers === undefined
+        ? null
+        : nameServers(options.nameServers({ host: '127.0.0.1', port: cloud.dnsPort })),
     log,
     buckets: options.buckets ?? memoryBuckets(Date.now),
     ...(options.clock === undefined ? {} : { clock: options.clock }),

@@ -39,7 +39,8 @@ const description = [
   `A write that exceeds the rate limit of its token or team waits up to ${dnsLimits.writeWaitMs / 1_000} s for its turn; ` +
     `a read of one record set waits up to ${dnsLimits.readWaitMs / 1_000} s. After that the answer is 429. Other reads that ` +
     'exceed the limit are answered 429 immediately. Reads of actions have a limit of their own. While all requested ' +
-    `actions run, the answer comes when the first of them has finished, or after ${dnsLimits.actionHoldMs / 1_000} s.`,
+    `actions run, the answer comes when the first of them has finished, or after ${dnsLimits.actionHoldMs / 1_000} s. ` +
+    'Where the operator has listed the name servers of the zone, an action runs until all of them answer its write, for a bounded time.',
   `A request that cannot be read gets ${dnsErrorCodes.invalid_input.status} \`invalid_input\` at any path, or: ` +
     dnsErrorsBeforeRouting.map(({ status, code, meaning }) => `${status} \`${code}\`: ${meaning}`).join(' '),
   `Every GET path also supports HEAD. ${bodyNotTaken} Request bodies may have fields that are not described here: they are passed on.`,

@@ -21,6 +21,8 @@ export interface ActionPageLookUp {
   readonly limit: number;
   /** Zero-based. */
   readonly offset: number;
+  /** How long after its start an action that has succeeded upstream may wait for name servers; 0 if none does. */
+  readonly propagationMsMax: number;
 }
 
 export interface ActionPage {
@@ -45,12 +47,16 @@ const columns: Readonly<Record<ActionSortField, string>> = {
 
 /** Reads one page of the owner's newest actions. */
 export async function pageActions(db: Transaction, lookUp: ActionPageLookUp): Promise<ActionPage> {
-  const { ownerId, withinName, types, statuses, sort, limit, offset } = lookUp;
+  const { ownerId, withinName, types, statuses, sort, limit, offset, propagationMsMax } = lookUp;
   const order = orderOf(sort);
   const isNarrowed = withinName !== null || types.length > 0;
   // A page after the last one is empty, however large its number is.
   const values: unknown[] = [ownerId, limit, Math.min(offset, LISTED_ACTIONS_MAX)];
-  const newest = newestActions(values, statuses, isNarrowed ? SEARCHED_ACTIONS_MAX : LISTED_ACTIONS_MAX);
+  const max = isNarrowed ? SEARCHED_ACTIONS_MAX : LISTED_ACTIONS_MAX;
+  const newest =
+    propagationMsMax === 0
+      ? newestActions(values, statuses, max)
+      : newestPropagating(values, statuses, { max, propagationMsMax });
   const rows = await db.$queryRawUnsafe<ActionPage[]>(
     `WITH newest AS (${newest}), mine AS MATERIALIZED (
        SELECT id, status, started_at, body FROM newest
@@ -68,16 +74,34 @@ export async function pageActions(db: Transaction, lookUp: ActionPageLookUp): Pr
 /** Selects them from the index on the owner, or from the one that has the state as well, because a state may be rare. */
 function newestActions(values: unknown[], statuses: readonly string[], max: number): string {
   const of = (condition: string, order: string): string => `
-       SELECT id, status, started_at, body, audit_entry_id FROM dns_action
+       SELECT id, status, started_at, body, audit_entry_id, propagated_at FROM dns_action
        WHERE coalesce(demo_id, team_id) = $1::uuid${condition} ORDER BY ${order}id DESC LIMIT ${max}`;
   if (statuses.length === 0) return of('', '');
   // A range, not `=`: only the index that has the state is in this order, so it is used however rare Postgres thinks the state is.
   const isWanted = ' AND dns_action.status >= wanted.status AND dns_action.status <= wanted.status';
   const wanted = `unnest($${values.push(statuses)}::text[]) AS wanted (status)`;
-  const found = 'found.id, found.status, found.started_at, found.body, found.audit_entry_id';
+  const found = 'found.id, found.status, found.started_at, found.body, found.audit_entry_id, found.propagated_at';
   return `
        SELECT ${found} FROM ${wanted}, LATERAL (${of(isWanted, 'status, ')}) AS found
        ORDER BY found.id DESC LIMIT ${max}`;
+}
+
+/** The same, where an action that waits for name servers runs, although it has succeeded upstream. */
+function newestPropagating(
+  values: unknown[],
+  statuses: readonly string[],
+  { max, propagationMsMax }: { readonly max: number; readonly propagationMsMax: number },
+): string {
+  const upstream = statuses.includes('running') ? [...new Set([...statuses, 'success'])] : statuses;
+  const since = `clock_timestamp() - $${values.push(propagationMsMax)}::float8 * interval '1 ms'`;
+  const waits = `status = 'success' AND propagated_at IS NULL AND started_at > ${since}`;
+  const running = `'{"status": "running", "progress": 50, "finished": null}'`;
+  const isWanted = statuses.length === 0 ? '' : `WHERE status = ANY($${values.push(statuses)}::text[])`;
+  return `
+       SELECT * FROM (
+         SELECT id, started_at, audit_entry_id, CASE WHEN ${waits} THEN 'running' ELSE status END AS status,
+                CASE WHEN ${waits} THEN (body::jsonb || ${running})::text ELSE body END AS body
+         FROM (${newestActions(values, upstream, max)}) AS newest) AS shown ${isWanted}`;
 }
 
 /** SQL condition on the record set of the write that started the action. */

@@ -19,6 +19,9 @@ export interface ActionRecord extends ReportedAction {
   readonly startedAt: Date;
   /** When the upstream last reported on it. */
   readonly checkedAt: Date;
+  /** When the name servers had its write, or were given up. Null if nobody looked. */
+  readonly propagatedAt: Date | null;
+  readonly isOfDemo: boolean;
 }
 
 /** An accepted write whose action failed. */
@@ -40,16 +43,20 @@ const shown = {
   body: true,
   startedAt: true,
   checkedAt: true,
+  propagatedAt: true,
+  demoId: true,
   auditEntry: { select: { name: true, type: true } },
 } as const;
 
-type ActionRow = Omit<ActionRecord, 'id' | 'name' | 'type'> & {
+type ActionRow = Omit<ActionRecord, 'id' | 'name' | 'type' | 'isOfDemo'> & {
   readonly id: bigint;
+  readonly demoId: string | null;
   readonly auditEntry: { readonly name: string; readonly type: string };
 };
 
-const actionRecord = ({ id, auditEntry, ...action }: ActionRow): ActionRecord => ({
+const actionRecord = ({ id, demoId, auditEntry, ...action }: ActionRow): ActionRecord => ({
   id: Number(id),
+  isOfDemo: demoId !== null,
   ...auditEntry,
   ...action,
 });
