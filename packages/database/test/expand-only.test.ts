@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createEmptyDatabase, type TestDatabase } from '@corral/testing';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { breakingChanges, readSchemaShape } from './schema-shape.js';
 
@@ -13,19 +13,24 @@ const LAST_RELEASED = '20261101000000_baseline';
 const contractMark = /^-- contract: unused since \d+\.\d+\.\d+: \S/m;
 const widensMark = /^-- widens: (\S+)$/gm;
 
-let database: TestDatabase;
 let client: pg.Client;
-beforeEach(async () => {
-  database = await createEmptyDatabase();
-  client = new pg.Client({ connectionString: database.url });
-  await client.connect();
-});
-afterEach(async () => {
-  await client.end();
-  await database.drop();
-});
+/** A database for the tests of a block. */
+function useDatabase(): void {
+  let database: TestDatabase;
+  beforeAll(async () => {
+    database = await createEmptyDatabase();
+    client = new pg.Client({ connectionString: database.url });
+    await client.connect();
+  });
+  afterAll(async () => {
+    await client.end();
+    await database.drop();
+  });
+}
 
 describe('the migrations since the last release', () => {
+  useDatabase();
+
   it('keep what services of the release before rely on, unless they say since when it is unused', async () => {
     const names = (await readdir(migrationsDir)).filter((name) => /^\d/.test(name)).sort();
     expect(names).toContain(LAST_RELEASED);
@@ -49,10 +54,12 @@ describe('the migrations since the last release', () => {
 });
 
 describe('a change of the schema', () => {
+  useDatabase();
   beforeEach(async () => {
-    await client.query(`CREATE TABLE team (id INT PRIMARY KEY, name TEXT NOT NULL, note TEXT);
+    await client.query(`BEGIN; CREATE TABLE team (id INT PRIMARY KEY, name TEXT NOT NULL, note TEXT);
       CREATE TABLE token (id INT PRIMARY KEY, team_id INT REFERENCES team (id), CONSTRAINT token_positive CHECK (id > 0))`);
   });
+  afterEach(() => client.query('ROLLBACK'));
 
   it.each<[string, string, readonly string[]]>([
     ['a new table', 'CREATE TABLE cluster (id INT PRIMARY KEY, name TEXT NOT NULL UNIQUE)', []],
