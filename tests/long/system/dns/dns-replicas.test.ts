@@ -1,10 +1,9 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Answer } from '../../../support/clients/answer.js';
 import { callDns, type DnsCall } from '../../../support/clients/dns-api.js';
-import { readEntries, writesIn } from '../../../support/crashes/crash-judge.js';
-import { findUnmatched, replay } from '../../../support/crashes/upstream-history.js';
+import { writesIn } from '../../../support/crashes/crash-judge.js';
+import { replay } from '../../../support/crashes/upstream-history.js';
 import { untilSettled } from '../../../support/system/mirror.js';
 import { restartableRedis } from '../../../support/system/redis.js';
 import { type RoundRobin, startRoundRobin } from '../../../support/system/round-robin.js';
@@ -12,11 +11,8 @@ import { type System, startSystem, type Team, ZONE } from '../../../support/syst
 import { shortWaits, UNLIMITED } from '../../../support/system/system-parts.js';
 
 const PER_TOKEN = 120;
-const POLL_MS = 500;
 /** Clients that send at the same time: enough for several requests at each gateway, and few enough for a busy machine. */
 const CROWD = 24;
-/** How often a revoked token is tried: far more often than once within the promised time. */
-const RETRY_MS = 50;
 /** Upstream requests per hour, few enough that a test can use them up. */
 const BUDGET = 200;
 /** How often each client is refused before it gives up: a refused write has waited for seconds. */
@@ -38,7 +34,6 @@ async function start(options: {
   requestsInFlightMax?: string;
   /** How long a gateway waits. The default is longer than a test takes. */
   waits?: typeof shortWaits;
-  reconcilerEnv?: Record<string, string>;
 }): Promise<void> {
   redis = await restartableRedis();
   await redis.start();
@@ -50,7 +45,6 @@ async function start(options: {
     ...rest,
     gatewayEnv: {
       LIMIT_PER_TOKEN: limitPerToken,
-      ACTION_POLL_MS: String(POLL_MS),
       REQUESTS_IN_FLIGHT_MAX: requestsInFlightMax,
       ...waits,
     },
@@ -81,8 +75,6 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
       gateways: 3,
       // The tests count how many of hundreds of requests the token is granted, so the gateway must not refuse any as overload.
       requestsInFlightMax: UNLIMITED,
-      // The tests count the requests for actions. The reconciler would ask for those without a waiting client.
-      reconcilerEnv: { DNS_ACTION_INTERVAL_MS: '1h' },
     }),
   );
   afterAll(stopAll);
@@ -108,107 +100,6 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
     );
     for (const served of proxy.served) expect(served).toBeGreaterThanOrEqual(PER_TOKEN);
     expect((await call(team(2).token, 'GET', RECORDS)).status).toBe(200);
-  });
-
-  it('keep writes to one record set in order, whichever gateways receive them', async () => {
-    const { token } = team(0);
-    expect((await create(token, 'acme')).status).toBe(201);
-    await system.cloud.addFaults({
-      match: { method: 'POST', path: 'set_records$' },
-      times: null,
-      probability: 0.5,
-      effect: { delayMs: 60 },
-    });
-    const answers: { value: string; sentAt: number; answeredAt: number }[] = [];
-    const client = async (number: number): Promise<void> => {
-      for (const round of many(8)) {
-        const value = `192.0.2.${number * 10 + round + 10}`;
-        const sentAt = performance.now();
-        const { status } = await setRecords(token, 'acme', value);
-        expect(status).toBe(201);
-        answers.push({ value, sentAt, answeredAt: performance.now() });
-      }
-    };
-
-    await Promise.all(many(4).map(client));
-    await system.cloud.clearFaults();
-
-    const writes = (await writesIn(system, ZONE)).filter(({ name }) => name === 'acme');
-    const place = ({ value }: { value: string }): number =>
-      writes.findIndex(({ body }) => (body as { records: { value: string }[] }).records[0]?.value === value);
-    expect(writes).toHaveLength(1 + answers.length);
-    expect(
-      findUnmatched(
-        writes,
-        (await readEntries(system, ZONE)).filter(({ name }) => name === 'acme'),
-      ),
-    ).toEqual([]);
-    for (const one of answers) {
-      for (const later of answers.filter(({ sentAt }) => sentAt > one.answeredAt)) {
-        expect(place(one)).toBeLessThan(place(later));
-      }
-    }
-    const last = replay(writes)
-      .sets.get('acme/A')
-      ?.records.map(({ value }) => value);
-    const shown = await Promise.all(many(3).map(() => call(token, 'GET', `${RECORDS}/acme/A`)));
-    for (const { json } of shown) expect(json.rrset.records.map((one: { value: string }) => one.value)).toEqual(last);
-    expect(JSON.parse((await system.cloud.stated()).get('acme/A') as string).records).toMatchObject([
-      { value: last?.[0] },
-    ]);
-  });
-
-  it('ask for a running action once per interval, however many clients wait for it at any gateway', async () => {
-    const { token } = team(1);
-    const clients = many(12).map(() => token);
-    const { json } = await create(token, 'globex');
-    const id: number = json.action.id;
-    const before = await actionCalls();
-    const startedAt = performance.now();
-
-    const waitForEnd = async (own: string): Promise<void> => {
-      for (let status = 'running'; status === 'running'; ) {
-        const answer = await call(own, 'GET', `/actions/${id}`);
-        expect(answer.status).toBe(200);
-        ({ status } = answer.json.action);
-      }
-    };
-    await Promise.all(clients.map(waitForEnd));
-    const intervals = (performance.now() - startedAt) / POLL_MS;
-
-    const calls = (await actionCalls()) - before;
-    expect(calls).toBeGreaterThanOrEqual(1);
-    expect(calls).toBeLessThanOrEqual(intervals + 1);
-  });
-
-  it('refuse a revoked token everywhere within 2 s', async () => {
-    const token = await system.issueToken(team(1));
-    const gateways = system.gateways.map(({ url }) => url);
-    const list = (url: string) => callDns(url, { method: 'GET', path: RECORDS, token });
-    for (const url of gateways) expect((await list(url)).status).toBe(200);
-
-    const refusedBy = async (url: string): Promise<number> => {
-      let lastAcceptedAt = Number.NEGATIVE_INFINITY;
-      for (;;) {
-        const sentAt = Date.now();
-        const { status } = await list(url);
-        if (status === 401) return lastAcceptedAt;
-        expect([200, 429]).toContain(status); // a refused token is not answered with its limit
-        lastAcceptedAt = sentAt;
-        await pause(RETRY_MS);
-      }
-    };
-    const accepted = Promise.all(gateways.map(refusedBy));
-    const { rows } = await system.pool.query<{ id: string }>(
-      'SELECT id FROM dns_token WHERE team_id = $1 ORDER BY created_at DESC LIMIT 1',
-      [team(1).id],
-    );
-    await system.admin('token', 'revoke', team(1).slug, (rows[0] as { id: string }).id);
-
-    // The time in the row is from before the commit, by any amount on a busy machine.
-    const revokedAt = Date.now();
-    for (const at of await accepted) expect(at - revokedAt).toBeLessThan(2_000);
-    expect((await call(token, 'GET', RECORDS)).status).toBe(401);
   });
 
   it('grant each its part of a limit while Redis is unavailable, and count together again when it is back', async () => {
@@ -314,10 +205,4 @@ async function countTogether(): Promise<boolean> {
   );
   const left = answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
   return left.every((own) => own > PER_TOKEN / system.gateways.length);
-}
-
-/** The number of requests for actions that reached the upstream. */
-async function actionCalls(): Promise<number> {
-  const calls = Object.entries(await system.cloud.calls());
-  return calls.filter(([route]) => /^GET .*actions/.test(route)).reduce((sum, [, count]) => sum + count, 0);
 }
