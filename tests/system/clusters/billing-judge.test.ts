@@ -41,39 +41,6 @@ const [first, second] = [event(1), event(2)];
 const inOrder = [delivered(first, 'applied'), delivered(second, 'applied')];
 const all = history(...noted(1, 2), ...applied(1, 2));
 
-describe('correct deliveries', () => {
-  it.each<[string, Delivery[], RowChange[], ShownSubscription]>([
-    ['in order', inOrder, all, sees(2)],
-    [
-      'the older one arrives late',
-      [delivered(second, 'applied'), delivered(first, 'outdated')],
-      history(...noted(1, 2), ...applied(2)),
-      sees(2),
-    ],
-    ['repeated', [...inOrder, delivered(first, 'duplicate')], all, sees(2)],
-    [
-      'accepted, but the answer was lost',
-      [delivered(first, 'applied'), delivered(second, 'duplicate', 2)],
-      all,
-      sees(2),
-    ],
-    [
-      'the end of the subscription',
-      [delivered(event(1, { subscription: null }), 'applied')],
-      history(...noted(1), ...applied(1)),
-      sees(1, { isActive: false, status: null, quantity: null }),
-    ],
-    [
-      'active although it is not paid',
-      [delivered(event(1, { active: true, subscription: { status: 'past_due', quantity: 1 } }), 'applied')],
-      history(...noted(1), ...applied(1)),
-      sees(1, { status: 'past_due' }),
-    ],
-  ])('%s', (_case, deliveries, changes, shown) => {
-    expect(findBillingContradictions(changes, { deliveries, shown: [shown] })).toEqual([]);
-  });
-});
-
 describe('the judge reports', () => {
   it.each<[string, Delivery[], RowChange[], ShownSubscription, RegExp]>([
     [

@@ -16,12 +16,8 @@ describe('the conclusions of the only client of a cluster', () => {
     code: undefined,
     ...changes,
   });
-  const resent = { tries: 2 };
   const absent: Belief = { kind: 'absent' };
-  const leaving: Belief = { kind: 'leaving' };
   const { belief: present } = learn(absent, declare, answer(202), surroundings);
-  const change = (changes: object): Belief => ({ ...present, spec: { ...specOf(present), ...changes } }) as Belief;
-  const specOf = (belief: Belief) => (belief.kind === 'present' ? belief.spec : {});
   const full = { source: 'managed', image: {}, publicIP: true };
 
   it('knows the whole specification that it declared', () => {
@@ -41,43 +37,8 @@ describe('the conclusions of the only client of a cluster', () => {
     });
   });
 
-  const putPool: Extract<Wish, { kind: 'putPool' }> = { kind: 'putPool', pool: { ...pool, name: 'batch' } };
   const removePool: Wish = { kind: 'removePool', name: 'general' };
   const remove: Wish = { kind: 'remove' };
-  it.each<[string, Belief, Wish, Answer, Belief]>([
-    ['a declaration that was refused', absent, declare, answer(422), absent],
-    ['a declaration that was accepted before it was repeated', absent, declare, answer(200, resent), present],
-    [
-      'a declaration of a hibernated cluster keeps it hibernated',
-      change({ hibernated: true }),
-      declare,
-      answer(202),
-      change({ hibernated: true }),
-    ],
-    [
-      'one pool more',
-      present,
-      putPool,
-      answer(201),
-      change({ nodePools: [pool, putPool.pool].map((each) => ({ ...each, ...full })) }),
-    ],
-    ['one pool less', present, removePool, answer(204), change({ nodePools: [] })],
-    ['one pool less, as the second answer shows', present, removePool, answer(404, resent), change({ nodePools: [] })],
-    ['the last pool', present, removePool, answer(422), present],
-    ['asleep', present, { kind: 'hibernate' }, answer(202), change({ hibernated: true })],
-    ['not hibernated yet', present, { kind: 'hibernate' }, answer(409), present],
-    ['being deleted', present, remove, answer(202), leaving],
-    ['being deleted, as the second answer shows', present, remove, answer(409, { code: 'cluster_deleting' }), leaving],
-    ['deleted immediately', present, remove, answer(204), absent],
-    ['deleted, as the second answer shows', present, remove, answer(404, resent), absent],
-    ['still being deleted', leaving, declare, answer(409), leaving],
-    ['perhaps still being deleted', leaving, removePool, answer(404), leaving],
-    ['deleted in the end', leaving, { kind: 'resume' }, answer(404), absent],
-    ['created again', leaving, declare, answer(202), present],
-  ])('%s', (_case, before, wish, answered, after) => {
-    expect(learn(before, wish, answered, surroundings)).toEqual({ belief: after });
-  });
-
   it.each<[string, Belief, Wish, Answer]>([
     ['a cluster that is lost', present, { kind: 'resume' }, answer(404)],
     ['a cluster that is lost without a deletion', present, remove, answer(404)],

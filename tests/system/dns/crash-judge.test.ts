@@ -19,83 +19,27 @@ const found = (writes: readonly UpstreamWrite[], entries: readonly AuditEntry[])
   });
 
 describe('writes and entries that match', () => {
-  it.each<[string, UpstreamWrite[], AuditEntry[]]>([
-    ['one after the other', [aWrite(1), aWrite(2)], [anEntry(1), anEntry(2)]],
-    ['an answer that was lost', [aWrite(1)], [anEntry(1, {}, settled(true))]],
-    [
-      'a refusal, and a write that was never sent',
-      [],
-      [anEntry(1, {}, { state: 'refused' }), anEntry(2, {}, { state: 'unsent' })],
-    ],
-    ['a settled write that never arrived', [aWrite(2)], [anEntry(1, {}, settled(false)), anEntry(2)]],
-    [
-      'a delete that never arrived before one that did',
-      [aWrite(2, aDelete)],
-      [anEntry(1, aDelete, settled(true)), anEntry(2, aDelete)],
-    ],
-    ['an action that failed', [aWrite(1, { hasFailed: true })], [anEntry(1, {}, settled(false))]],
-    [
-      'labels whose answer was lost, then another write, then the same labels again',
-      [aWrite(1, labels), aWrite(2, aTtl), aWrite(3, labels)],
-      [anEntry(1, labels, settled(true)), anEntry(2, aTtl), anEntry(3, labels)],
-    ],
-    [
-      'labels that never arrived although the set had them, before the same labels that did',
-      [aWrite(2, aTtl), aWrite(3, labels)],
-      [anEntry(1, labels, settled(true)), anEntry(2, aTtl), anEntry(3, labels)],
-    ],
-    [
-      'labels that arrived, before the same labels that never did',
-      [aWrite(1, labels), aWrite(2, aTtl)],
-      [anEntry(1, labels), anEntry(2, aTtl), anEntry(3, labels, settled(true))],
-    ],
-    [
-      'a body with its fields in another order',
-      [aWrite(1)],
-      [anEntry(1, {}, { requestBody: '{"records":[{"comment":"write 1","value":"192.0.2.1"}]}' })],
-    ],
-  ])('%s', (_case, writes, entries) => {
-    expect(found(writes, entries)).toEqual([]);
-  });
-
   it('are found in every true history, however similar the requests are', () => {
     fc.assert(
       fc.property(trueHistories({ areUnique: false }), ({ writes, entries }) => {
         expect(found(writes, entries)).toEqual([]);
       }),
-      { numRuns: 1_000 },
+      { numRuns: 200 },
     );
   });
 });
 
 describe('the judge reports', () => {
   it.each<[string, UpstreamWrite[], AuditEntry[], string[]]>([
-    ['a write without an entry', [aWrite(1)], [], ['write 1']],
-    ['a write that reached the upstream twice', [aWrite(1), aWrite(2, { mark: 1 })], [anEntry(1)], ['write 2']],
     [
       'labels that reached the upstream twice',
       [aWrite(1, labels), aWrite(2, labels), aWrite(3, aTtl)],
       [anEntry(1, labels, settled(true)), anEntry(3, aTtl)],
       ['write 2'],
     ],
-    ['a refused entry whose write arrived', [aWrite(1)], [anEntry(1, {}, { state: 'refused' })], ['write 1']],
-    ['an entry that denies its write', [aWrite(1)], [anEntry(1, {}, settled(false))], ['write 1']],
     ['an entry of another body', [aWrite(1, { mark: 9 })], [anEntry(1)], ['write 1', 'entry 1']],
     ['an entry of another set', [{ ...aWrite(1), name: 'api.acme' }], [anEntry(1)], ['entry 1', 'write 1']],
-    ['an entry that claims a write', [aWrite(2)], [anEntry(1), anEntry(2)], ['entry 1']],
     ['labels that are claimed twice', [aWrite(1, labels)], [anEntry(1, labels), anEntry(2, labels)], ['entry 2']],
-    [
-      'entries in another order than their writes',
-      [aWrite(2), aWrite(1)],
-      [anEntry(1), anEntry(2)],
-      ['write 1', 'entry 1'],
-    ],
-    [
-      'only the one lost write among others',
-      [aWrite(1, labels), aWrite(3, labels), aWrite(4, aTtl)],
-      [anEntry(1, labels), anEntry(2, aTtl), anEntry(3, labels), anEntry(4, aTtl)],
-      ['entry 2'],
-    ],
   ])('%s', (_case, writes, entries, problems) => {
     expect(found(writes, entries)).toEqual(problems);
   });
