@@ -43,7 +43,7 @@ beforeAll(async () => {
   }
   system = await startClusterSystem({
     apis: 2,
-    reconcilers: 3,
+    reconcilers: isLong ? 3 : 2,
     teams: ['acme', 'globex'],
     redisUrl,
     databaseUrl: postgres.url,
