@@ -42,8 +42,6 @@ export interface ClusterSystemOptions {
   /** The default is a new database in the Postgres of this run. The caller drops a database that it passes. */
   readonly databaseUrl?: string;
   readonly speed?: Partial<GardenSpeed>;
-  /** Whether the reconcilers use the mail server of the local cloud. The default is false. */
-  readonly mails?: boolean;
   /** `SECRET_KEYS` of an API or reconciler, read on each start. The default is one key that never changes. */
   readonly secretKeys?: (program: string) => string;
   /** Overrides variables of every API. */
@@ -176,7 +174,6 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
             ...keys,
             GARDEN_KUBECONFIG: kubeconfigs.reconciler,
             CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0),
-            ...(options.mails ? mailEnv(cloud, bases[0]) : {}),
             ...options.reconcilerEnv,
           },
           nodeArgs: clockShiftsMs[at - 1] === undefined ? [] : ['--import', shiftedClock],
@@ -208,13 +205,6 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
 }
 
 const withoutUpstreamToken = ({ HCLOUD_TOKEN: _, ...env }: Env): Env => env;
-
-const mailEnv = ({ smtpUrl }: LocalCloud, apiUrl: string | undefined): Env => ({
-  SMTP_URL: smtpUrl,
-  MAIL_FROM: 'Corral <corral@corral.test>',
-  CLUSTER_API_URL: apiUrl,
-  MAIL_INTERVAL_MS: '1s',
-});
 
 function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env' | 'envAtStart'>): Promise<ClusterApi> {
   return api({

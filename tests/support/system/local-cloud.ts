@@ -50,8 +50,6 @@ export interface LocalCloud {
   readonly apiUrl: string;
   readonly token: string;
   readonly dnsPort: number;
-  /** The address of the mail server, which keeps all mails. */
-  readonly smtpUrl: string;
   /** The file that the cloud writes; there is none without a data folder. */
   readonly gardenKubeconfigPath: string;
   /** Credentials with exactly the permissions that each service needs. */
@@ -92,7 +90,6 @@ const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456'
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const { zoneName, demoZoneName, actionMs, requestsPerHour, dataDir, projectTokens, speed } = options;
   const [apiPort, adminPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
-  const smtpPort = await freePort();
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
   const cloud = program({
@@ -102,7 +99,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       LOCAL_CLOUD_API_PORT: String(apiPort),
       LOCAL_CLOUD_ADMIN_PORT: String(adminPort),
       LOCAL_CLOUD_DNS_PORT: String(dnsPort),
-      LOCAL_CLOUD_SMTP_PORT: String(smtpPort),
+      LOCAL_CLOUD_SMTP_PORT: String(await freePort()),
       LOCAL_CLOUD_TOKENS: TOKEN,
       LOCAL_CLOUD_ZONES: [zoneName, ...(demoZoneName === undefined ? [] : [demoZoneName])].join(','),
       LOCAL_CLOUD_ACTION_MS: String(actionMs),
@@ -137,7 +134,6 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     token: TOKEN,
     dnsPort,
     admin,
-    smtpUrl: `smtp://127.0.0.1:${smtpPort}`,
     gardenKubeconfigPath: join(dataDir ?? '', 'garden.kubeconfig'),
     serviceKubeconfigPaths: {
       clusterApi: join(dataDir ?? '', 'garden-cluster-api.kubeconfig'),
