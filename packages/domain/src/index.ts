@@ -4,4 +4,7 @@ export * from './leftovers.js';
 export * from './plan.js';
 export * from './pointing.js';
 export * from './record-set-api.js';
+export * from './undo/change-of-entry.js';
+export * from './undo/undo-set.js';
+export * from './undo/undo-spec.js';
 export * from './zone-file-plan.js';
