@@ -1,12 +1,19 @@
-import { clusterLimits, type TeamEventKind, teamEventKinds, type WebhookBody } from '@corral/contracts';
+import {
+  clusterLimits,
+  isClusterName,
+  type TeamEventKind,
+  teamEventKinds,
+  textRules,
+  type WebhookBody,
+} from '@corral/contracts';
 import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
 import { webhooksQuery } from '../api/queries.js';
-import { fieldMessages } from '../connections/field-messages.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { DangerAction } from '../ui/danger-action.js';
 import { Page, Section } from '../ui/page.js';
 import { ShownOnce } from '../ui/shown-once.js';
@@ -185,68 +192,55 @@ interface AddProps {
 
 function AddWebhook({ team, existing, onClose, onAdded }: AddProps) {
   const cache = useQueryClient();
-  const [name, setName] = useState('');
-  const [url, setUrl] = useState('');
-  const [kinds, setKinds] = useState<TeamEventKind[]>([]);
-  // A declaration of an existing webhook would change it.
-  const isTaken = existing.some(({ metadata }) => metadata.name === name.trim());
-  const add = useMutation({
-    // The secret does not stay in memory longer than it is shown.
-    gcTime: 0,
-    mutationFn: () => corral.putWebhook({ team, webhook: name.trim() }, { body: { spec: { url: url.trim(), kinds } } }),
-    onSuccess: async ({ body }) => {
-      announce(`${name.trim()} is added`);
-      onAdded('secret' in body ? { name: name.trim(), text: body.secret } : null);
+  const form = useApiForm({
+    initial: { name: '', url: '', kinds: [] as TeamEventKind[] },
+    draft: `${team}.webhook`,
+    // The path of an address may be a secret of the receiver.
+    secrets: ['url'],
+    check: ({ name, url }) => ({
+      name: nameProblem(name.trim(), existing),
+      url: url.trim() === '' ? 'Enter an address.' : null,
+    }),
+    send: async ({ name, url, kinds }) => {
+      const spec = { url: url.trim(), kinds };
+      return (await corral.putWebhook({ team, webhook: name.trim() }, { body: { spec } })).body;
+    },
+    onSaved: async (body) => {
+      const { name } = body.metadata;
+      announce(`${name} is added`);
+      onAdded('secret' in body ? { name, text: body.secret } : null);
       await cache.invalidateQueries({ queryKey: webhooksQuery(team).queryKey });
     },
   });
-  const errors = fieldMessages(add.error);
   return (
-    <form
-      aria-label="Add a webhook"
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!isTaken) add.mutate();
-      }}
+    <ApiFormFrame
+      form={form}
+      label="Add a webhook"
+      action="Add webhook"
+      failure="The webhook is not added."
+      onCancel={onClose}
     >
-      <Stack gap="sm" align="stretch" maw="36rem">
-        <TextInput
-          label="Name"
-          required
-          autoFocus
-          value={name}
-          onChange={(event) => setName(event.currentTarget.value)}
-          error={isTaken && `${name.trim()} exists. Choose another name.`}
-        />
-        <TextInput
-          label="Address"
-          description="An https URL that is reachable from the internet."
-          type="url"
-          required
-          value={url}
-          onChange={(event) => setUrl(event.currentTarget.value)}
-          error={errors['/spec/url']}
-        />
-        <Checkbox.Group
-          label="Events about"
-          description="None: all."
-          value={kinds}
-          onChange={(chosen) => setKinds(chosen as TeamEventKind[])}
-        >
-          <Group gap="sm">
-            {teamEventKinds.map((kind) => (
-              <Checkbox key={kind} value={kind} label={kind} />
-            ))}
-          </Group>
-        </Checkbox.Group>
-        {add.error !== null && <Failed error={add.error} what="The webhook is not added." />}
-        <Group>
-          <Button type="submit" variant="filled" loading={add.isPending}>
-            Add webhook
-          </Button>
-          <Button onClick={onClose}>Cancel</Button>
+      <TextInput label="Name" autoFocus {...form.fields.getInputProps('name')} />
+      <TextInput
+        label="Address"
+        description="An https URL that is reachable from the internet."
+        type="url"
+        {...form.fields.getInputProps('url')}
+      />
+      <Checkbox.Group label="Events about" description="None: all." {...form.fields.getInputProps('kinds')}>
+        <Group gap="sm">
+          {teamEventKinds.map((kind) => (
+            <Checkbox key={kind} value={kind} label={kind} />
+          ))}
         </Group>
-      </Stack>
-    </form>
+      </Checkbox.Group>
+    </ApiFormFrame>
   );
+}
+
+/** A declaration of an existing webhook would change it. */
+function nameProblem(name: string, existing: readonly WebhookBody[]): string | null {
+  if (name === '') return 'Enter a name.';
+  if (existing.some(({ metadata }) => metadata.name === name)) return `${name} exists. Choose another name.`;
+  return isClusterName(name) ? null : `The name ${textRules.name.must}.`;
 }
