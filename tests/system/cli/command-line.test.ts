@@ -148,13 +148,13 @@ describe('record sets', () => {
     await dns.json('dns', 'set', 'kept.acme', 'A', '192.0.2.99');
     const { length: kept } = await dns.json('dns', 'list');
     const { out: zone } = await dns.run('dns', 'export');
-    const lines = Array.from({ length: 30 }, (_none, at) => `h${at}.acme 60 IN A 192.0.2.${at + 1}`);
+    const lines = Array.from({ length: 12 }, (_none, at) => `h${at}.acme 60 IN A 192.0.2.${at + 1}`);
     const file = await fileOf(dns, 'acme.zone', zone, '');
     await writeFile(file, `${zone}${lines.join('\n')}\n`);
 
-    expect(await dns.run('dns', 'diff', file)).toMatchObject({ code: 1, out: expect.stringContaining('30 to add') });
+    expect(await dns.run('dns', 'diff', file)).toMatchObject({ code: 1, out: expect.stringContaining('12 to add') });
     const running = dns.start(['dns', 'import', file, '--yes']);
-    await running.untilSaid(/3 of 30 done/);
+    await running.untilSaid(/1 of 12 done/);
     running.signal('SIGINT');
     expect(await running.ended).toMatchObject({
       code: 130,
@@ -163,22 +163,22 @@ describe('record sets', () => {
 
     expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/^([12]\d|[1-9]) to add/m),
+      out: expect.stringMatching(/^\d to add/m),
     });
     expect(await dns.run('dns', 'import', file, '--yes')).toMatchObject({
       code: 0,
-      out: expect.stringContaining(`${kept + 30} unchanged`),
+      out: expect.stringContaining(`${kept + 12} unchanged`),
     });
     await writeFile(file, zone);
-    const most = `This removes 30 of ${kept + 30} record sets.`;
+    const most = `This removes 12 of ${kept + 12} record sets.`;
     expect(await dns.run('dns', 'import', file, '--yes', '--prune')).toMatchObject({
       code: 2,
-      err: expect.stringContaining(`${most} No terminal to prompt on. Pass --prune=30`),
+      err: expect.stringContaining(`${most} No terminal to prompt on. Pass --prune=12`),
     });
-    expect(await dns.json('dns', 'list')).toHaveLength(kept + 30);
-    expect(await dns.run('dns', 'import', file, '--yes', '--prune=30')).toMatchObject({
+    expect(await dns.json('dns', 'list')).toHaveLength(kept + 12);
+    expect(await dns.run('dns', 'import', file, '--yes', '--prune=12')).toMatchObject({
       code: 0,
-      out: expect.stringContaining('30 to remove'),
+      out: expect.stringContaining('12 to remove'),
     });
     expect(await dns.json('dns', 'list')).toHaveLength(kept);
   });
