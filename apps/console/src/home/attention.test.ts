@@ -64,8 +64,12 @@ describe('what needs attention', () => {
 
   it('is a record set that leads to an address which is gone', () => {
     const set = (name: string) => ({
-      ...{ zone: 'example.test', name, type: 'A' as const, values: ['192.0.2.1'] },
-      ...{ goneAt: inDays(-1), reason: 'It was a node.' },
+      zone: 'example.test',
+      name,
+      type: 'A' as const,
+      values: ['192.0.2.1'],
+      goneAt: inDays(-1),
+      reason: 'It was a node.',
     });
     const [one] = attentionOf({ dangling: [set('www.acme')] }, now);
     const [several] = attentionOf({ dangling: [set('www.acme'), set('api.acme')] }, now);
