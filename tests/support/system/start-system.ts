@@ -36,7 +36,7 @@ export interface SystemOptions {
   /** The default is a new database in the Postgres of this run. The caller drops a database that it passes. */
   readonly databaseUrl?: string;
   /** Overrides variables of every gateway, or of the one with this number, counted from 1. */
-  readonly gatewayEnv?: Env | ((index: number) => Env);
+  readonly gatewayEnv?: Env | ((index: number, cloud: LocalCloud) => Env);
   /** Overrides variables of every reconciler. */
   readonly reconcilerEnv?: Readonly<Record<string, string>>;
   /** Options for the Node.js of the gateway with this number, counted from 1. */
@@ -121,7 +121,13 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       gateways: await many(gateways, (at) =>
         gateway(
           at,
-          { ...shortGrace, ...shared, ...databases['dns-gateway'], DEMOS_ENABLED: String(demos), ...gatewayEnv(at) },
+          {
+            ...shortGrace,
+            ...shared,
+            ...databases['dns-gateway'],
+            DEMOS_ENABLED: String(demos),
+            ...gatewayEnv(at, cloud),
+          },
           { nodeArgs: options.gatewayNodeArgs?.(at) ?? [] },
         ),
       ),

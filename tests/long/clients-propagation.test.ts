@@ -1,0 +1,66 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describeNeeding, freePort } from '@corral/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import {
+  builtInAddress,
+  certifyUpstreamName,
+  tlsOfUpstreamName,
+  UPSTREAM_NAME,
+} from '../support/clients/built-in-name.js';
+import { missingOf, pebble } from '../support/clients/client-programs.js';
+import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
+import { playCertificates } from '../support/clients/matrix/certificates-story.js';
+import { provide, stageOf } from '../support/clients/matrix/describe-clients.js';
+import { clientRows } from '../support/clients/matrix/rows.js';
+import { type Pebble, startPebble } from '../support/clients/pebble.js';
+import { type System, startSystem } from '../support/system/start-system.js';
+
+/** Longer than certbot waits beyond the end of the action. */
+const LATE_MS = 4_000;
+
+const [certbot] = await provide(clientRows.filter(({ name }) => name === 'certbot'));
+if (certbot === undefined) throw new Error('The table of clients has no certbot.');
+const { row, client } = certbot;
+
+describeNeeding(describe, missingOf(client), 'name servers that answer late', () => {
+  let folder: string;
+  let system: System;
+  let proxy: ForwardProxy;
+  let authority: Pebble;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'corral-propagation-'));
+    await certifyUpstreamName(folder);
+    const tlsPort = await freePort();
+    system = await startSystem({
+      teams: [row.name],
+      demos: true,
+      gatewayEnv: (_index, { dnsPort }) => ({
+        ...tlsOfUpstreamName(folder, tlsPort),
+        DNS_NAME_SERVERS: `127.0.0.1:${dnsPort},localhost:${dnsPort}`,
+      }),
+    });
+    await system.cloud.admin('POST', '/name-server', { delayMs: LATE_MS });
+    proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
+    authority = await startPebble(await pebble(), { dnsPort: system.cloud.dnsPort, trusted: join(folder, 'ca.pem') });
+  });
+  afterAll(async () => {
+    await authority?.stop();
+    await proxy?.stop();
+    await system?.stop();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('have the challenge of an unchanged certbot before the authority looks', async () => {
+    const around = {
+      system,
+      endpoint: () => ({}),
+      builtIn: ({ token }: { token: string }) => builtInAddress(folder, { proxyUrl: proxy.url, token }),
+      authority: () => authority.env,
+    };
+    const stage = await stageOf({ row, client }, around, join(folder, 'stage'));
+
+    expect(await playCertificates(stage)).toEqual({ runs: 'first' });
+  }, 600_000);
+});
