@@ -100,22 +100,18 @@ describe('the error table', () => {
   it('409 conflict: an earlier write to the set does not end in time', async () => {
     await create({ name: 'busy.acme' });
     const upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
-    const held = await startGateway({
-      beside: gateway,
-      upstreamUrl: upstream.url,
-      // Long enough for the first write to be sent.
-      config: { writeWaitMs: 5_000 },
-    });
+    const held = await startGateway({ beside: gateway, upstreamUrl: upstream.url });
+    const hasty = await startGateway({ beside: gateway, config: { writeWaitMs: 100 } });
     const release = upstream.hold('busy.acme');
-    const change = (ttl: number) =>
-      held.call('POST', `/zones/${ZONE}/rrsets/busy.acme/A/actions/change_ttl`, { body: { ttl } });
-    const first = change(600);
+    const change = (through: TestGateway, ttl: number) =>
+      through.call('POST', `/zones/${ZONE}/rrsets/busy.acme/A/actions/change_ttl`, { body: { ttl } });
+    const first = change(held, 600);
     await waitFor('the earlier write to be sent', () => upstream.calls('busy.acme') === 1);
 
-    expectRow(await change(700), 409, 'conflict');
+    expectRow(await change(hasty, 700), 409, 'conflict');
     release();
     expect((await first).status).toBe(201);
-    await held.close();
+    await Promise.all([held.close(), hasty.close()]);
     await upstream.close();
   });
 
