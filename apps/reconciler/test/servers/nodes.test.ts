@@ -34,8 +34,6 @@ describe('nodes', () => {
     await at.untilIdle(made.id);
     return made;
   };
-  const begunAgo = (id: string, interval: string) =>
-    at.pool.query('UPDATE adopted_server SET begun_at = now() - $2::interval WHERE id = $1', [id, interval]);
   const unseenFor = (id: string, interval: string) =>
     at.pool.query('UPDATE adopted_server SET observed_at = now() - $2::interval WHERE id = $1', [id, interval]);
   const dueInMs = async (id: string): Promise<number> =>
@@ -82,56 +80,6 @@ describe('nodes', () => {
       expect(at.atProvider(serverId).userData).toContain('abcdef.0123456789abcdef');
       expect(JSON.stringify(rows)).not.toContain('0123456789abcdef');
       expect(rows.map(({ detail }) => detail.purpose)).toEqual(['adopt', 'join']);
-    });
-
-    it('waits for a hibernated cluster, and joins when it is resumed', async () => {
-      await hibernate(at, cluster, true);
-      const { id, serverId } = await adopted('early');
-      await claim(at, id, cluster.poolId);
-      await at.passNow(id);
-
-      expect(await at.server(id)).toMatchObject({
-        phase: 'Ready',
-        message: expect.stringContaining('hibernated'),
-        node_name: null,
-      });
-      expect(await dueInMs(id)).toBeLessThanOrEqual(15_000);
-      expect(at.atProvider(serverId).rebuilds).toBe(1);
-
-      await hibernate(at, cluster, false);
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Joined' });
-    });
-
-    it('fails when it is protected, and leaves when it is released', async () => {
-      const { id, serverId } = await adopted('protected');
-      at.cloud.admin.changeServer(serverId, { protection: { delete: true, rebuild: true } });
-      await claim(at, id, cluster.poolId);
-
-      expect(await at.untilIdle(id)).toMatchObject({
-        phase: 'Failed',
-        message: expect.stringContaining('(server_protected)'),
-        due_at: null,
-        operation: { state: 'succeeded' },
-      });
-
-      at.cloud.admin.changeServer(serverId, { protection: { delete: false, rebuild: false } });
-      await claim(at, id, null);
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null, member_of_id: null });
-    });
-
-    it('finishes its rebuild before it leaves when it is released while joining', async () => {
-      const { id, serverId } = await adopted('regretted');
-      await claim(at, id, cluster.poolId);
-      await at.passNow(id);
-      await claim(at, id, null);
-      await at.passNow(id);
-      expect(await at.server(id)).toMatchObject({ phase: 'Joining' });
-      expect(at.atProvider(serverId).rebuilds).toBe(2);
-
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', generation: 3, member_of_id: null });
-
-      expect(at.atProvider(serverId).rebuilds).toBe(3);
-      expect(at.shoots.nodesNamed('regretted')).toEqual([]);
     });
   });
 
@@ -221,41 +169,15 @@ describe('nodes', () => {
       expect(shootIn(at.atProvider(serverId).userData)).toBeNull();
     });
 
-    it('waits for disruption budgets for a limited time', async () => {
-      const { id, serverId } = await joined('budgeted');
-      cluster.shoot.keepsPods = true;
-      await claim(at, id, null);
-      await at.passNow(id);
-      await at.passNow(id);
-      expect(await at.server(id)).toMatchObject({
-        phase: 'Leaving',
-        message: expect.stringContaining('still on it: 2'),
-      });
-      expect(at.atProvider(serverId).rebuilds).toBe(2);
-      await begunAgo(id, '10 minutes');
-
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
-
-      expect(cluster.shoot.nodes.size).toBe(0);
-    });
-
-    it.each([
-      ['is hibernated', (isOver: boolean) => hibernate(at, cluster, !isOver)],
-      [
-        'does not answer',
-        async (isOver: boolean) => {
-          cluster.shoot.isUp = isOver;
-        },
-      ],
-    ])('waits while the cluster %s', async (_what, change) => {
+    it('waits while the cluster does not answer', async () => {
       const { id, serverId } = await joined(`patient-${cluster.shootName}`);
-      await change(false);
+      cluster.shoot.isUp = false;
       await claim(at, id, null);
       await at.passNow(id);
       expect(await at.server(id)).toMatchObject({ phase: 'Leaving', message: expect.stringContaining('cluster') });
       expect(at.atProvider(serverId).rebuilds).toBe(2);
 
-      await change(true);
+      cluster.shoot.isUp = true;
 
       expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
       expect(cluster.shoot.nodes.size).toBe(0);
