@@ -70,6 +70,30 @@ export function testTeam(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('invites somebody without a team, who finds the invitation after signing in and declines it', async () => {
+    const page = await running.open('/teams/acme/access');
+    await page.getByRole('row', { name: /member@acme\.test/ }).waitFor();
+    await page.keyboard.press('n');
+    await page.keyboard.type('grace@example.org');
+    await page.keyboard.press('Enter');
+    await page.getByRole('row', { name: /grace@example\.org/ }).waitFor();
+
+    const invited = await running.open('/sign-in', { sessionid: null });
+    await invited.getByLabel('E-mail address').fill('grace@example.org');
+    await invited.keyboard.press('Enter');
+    await invited.getByText(/invites you to the team acme/).waitFor();
+    await invited.getByRole('button', { name: 'Decline' }).press('Enter');
+    await invited.getByText('The invitation is then shown here.').waitFor();
+    expect(await invited.evaluate(() => document.activeElement?.textContent)).toBe('You are not in any team');
+    await expectAccessible(invited);
+
+    await page.reload();
+    await page.getByRole('row', { name: /member@acme\.test/ }).waitFor();
+    await page.getByRole('row', { name: /grace@example\.org/ }).waitFor({ state: 'detached' });
+    await closePage(invited);
+    await closePage(page);
+  });
+
   it('ends no token of a member by a key press: what a change of a role ends is said first, and can be kept', async () => {
     const memberSession = running.dev.teams[0]?.member.sessionid;
     const { token } = await (

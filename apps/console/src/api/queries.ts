@@ -115,6 +115,13 @@ export const danglingQuery = (team: string) =>
     staleTime: 30_000,
   });
 
+/** The last change of each record set. */
+export const recordSetChangesQuery = (team: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'record-set-changes'],
+    queryFn: async ({ signal }) => (await bodyOf(corral.listRecordSetChanges({ team }, { signal }))).items,
+  });
+
 /** The usage over time. @param id of the time shown; @param rangeOf its parameters when it is loaded */
 export const usageQuery = (
   team: string,
@@ -180,7 +187,8 @@ export const invitationsQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'invitations'],
     queryFn: ({ signal }) => corral.listAll('listInvitations', { team_slug: team }, { signal }),
-    // No event announces that a mail was sent.
+    // No event announces that a mail was sent, or that an invitation was declined.
+    staleTime: 10_000,
     refetchInterval: ({ state }) => (state.data?.some(({ mail_sent_at: sentAt }) => sentAt === null) ? 3_000 : false),
   });
 

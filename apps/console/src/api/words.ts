@@ -66,6 +66,7 @@ const done: Readonly<Record<string, string>> = {
   'invitation.renew': 'sent again the invitation of',
   'invitation.revoke': 'revoked the invitation of',
   'invitation.accept': 'accepted the invitation of',
+  'invitation.decline': 'declined the invitation of',
   'subscription.state': 'stated the subscription of',
   'session.allow_device': 'allowed the sign-in of',
   'session.refuse_device': 'refused the sign-in of',

@@ -1,11 +1,12 @@
 import type { ClusterSchemas } from '@corral/client';
 import { roleNames } from '@corral/contracts';
-import { Button } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { roleMeanings } from '../access/roles.js';
 import { corral } from '../api/corral.js';
-import { meQuery } from '../api/queries.js';
+import { meQuery, receivedInvitationsQuery } from '../api/queries.js';
+import { announce } from '../ui/announcer.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { Expiry } from '../ui/time.js';
@@ -22,27 +23,42 @@ export function InvitationCard({ invitation }: { readonly invitation: ClusterSch
       await navigate({ to: `/teams/${body.team_slug}` });
     },
   });
+  const decline = useMutation({
+    mutationFn: () => corral.declineInvitation({ id }),
+    onSuccess: async () => {
+      announce(`Declined the invitation to ${name}`);
+      await cache.invalidateQueries({ queryKey: receivedInvitationsQuery().queryKey });
+      await navigate({ to: '/' });
+    },
+  });
+  const isBusy = accept.isPending || decline.isPending;
   return (
     <Section title={`Join ${name}`}>
       <p>
         {by} invites you to the team <strong>{name}</strong>
         {name !== slug && ` (${slug})`} as {roleNames[role]}. You {roleMeanings[role]}.
       </p>
-      <div>
+      <Group>
         {invitation.is_accepted ? (
           <Button variant="filled" onClick={() => void navigate({ to: `/teams/${slug}` })}>
             Open {name}
           </Button>
         ) : (
-          <Button variant="filled" loading={accept.isPending} onClick={() => accept.mutate()}>
-            Join {name}
-          </Button>
+          <>
+            <Button variant="filled" loading={isBusy} onClick={() => accept.mutate()}>
+              Join {name}
+            </Button>
+            <Button loading={isBusy} onClick={() => decline.mutate()}>
+              Decline
+            </Button>
+          </>
         )}
-      </div>
+      </Group>
       <p className="muted">
-        Valid until <Expiry at={until} />. If you do not want to join, do nothing.
+        Valid until <Expiry at={until} />.
       </p>
       {accept.error !== null && <Failed error={accept.error} />}
+      {decline.error !== null && <Failed error={decline.error} />}
     </Section>
   );
 }
