@@ -97,13 +97,38 @@ export function testDns(started: () => RunningConsole): void {
     const page = await running.open('/teams/acme/dns/records');
     await rowOf(page, 'api.acme').getByText('192.0.2.1').waitFor();
     await sets.dns('POST', '/api.acme/A/actions/set_records', { records: [{ value: '192.0.2.2' }] });
-    await rowOf(page, 'api.acme').getByText('changed just now').waitFor();
+    await rowOf(page, 'api.acme')
+      .getByText(/^token .+, just now$/)
+      .waitFor();
     await rowOf(page, 'api.acme').getByText('192.0.2.2').waitFor();
 
     await page.evaluate(() => navigator.clipboard.writeText('www.acme A 192.0.2.3\nmail.acme A 192.0.2.4'));
     await rowOf(page, 'api.acme').focus();
     await page.keyboard.press('Control+v');
     await page.getByText('Adds 2 record sets. Then 3 of 200 records are used.').waitFor();
+    await closePage(page);
+  });
+
+  it('says which ACME challenges nobody took away, and plans their removal', async () => {
+    const add = (name: string) => sets.dns('POST', '', { name, type: 'TXT', records: [{ value: '"a-challenge"' }] });
+    for (const name of ['_acme-challenge.old.acme', '_acme-challenge.new.acme']) await add(name);
+    const page = await running.open('/teams/acme/dns/tokens');
+    await page.getByText('Live', { exact: true }).waitFor();
+    await page.context().route('**/record-set-changes/', async (route) => {
+      const answer = await route.fetch();
+      const { items } = (await answer.json()) as { items: { name: string; changedAt: string }[] };
+      for (const item of items) if (item.name.includes('.old.')) item.changedAt = '2026-01-01T00:00:00.000Z';
+      await route.fulfill({ response: answer, json: { items } });
+    });
+    await page.keyboard.press('g');
+    await page.keyboard.press('r');
+    await page.getByText('1 ACME challenge older than a day.').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('button', { name: 'Remove it' }).press('Enter');
+    await rowOf(page, '_acme-challenge.old.acme').getByText('to be removed').waitFor();
+    await page.getByRole('button', { name: 'Apply 1 change' }).press('Enter');
+    await rowOf(page, '_acme-challenge.old.acme').waitFor({ state: 'detached' });
+    await rowOf(page, '_acme-challenge.new.acme').waitFor();
     await closePage(page);
   });
 

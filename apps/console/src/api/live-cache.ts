@@ -28,7 +28,7 @@ export function applyLiveEvent(cache: QueryClient, team: string, event: LiveEven
     return;
   }
   if (event.kind === 'RecordSet') {
-    for (const read of ['dns-usage', 'dangling-record-sets'])
+    for (const read of ['dns-usage', 'dangling-record-sets', 'record-set-changes'])
       void cache.invalidateQueries({ queryKey: [...key, read] });
   }
   if (event.kind === 'Member') {

@@ -20,7 +20,7 @@ interface ChangeBarProps {
   /** A run that is there, shown instead of the plan. */
   readonly run: ReactNode;
   /** Shown when there is nothing to do. */
-  readonly status: string;
+  readonly status: ReactNode;
 }
 
 /** What can be done with selected and staged sets. It has its place always, so that nothing moves when it is needed. */
@@ -44,7 +44,9 @@ export function ChangeBar(props: ChangeBarProps) {
           <Button onClick={onDiscard}>Discard</Button>
         </>
       )}
-      {run === null && plan === null && picked.length === 0 && <span className="muted numeric">{status}</span>}
+      {run === null && plan === null && picked.length === 0 && (
+        <span className={`muted numeric ${styles.status}`}>{status}</span>
+      )}
     </section>
   );
 }

@@ -36,6 +36,8 @@ export interface RecordsGridProps {
   readonly runs: RecordChanges['runs'];
   /** Ids of sets that somebody else has just changed, and what to do when that has been shown long enough. */
   readonly fresh: ReadonlySet<string>;
+  /** Who changed a set last, if that is known. */
+  readonly changedBy: (rrset: Rrset) => string | null;
   readonly onSeen: (id: string) => void;
   /** The set that is edited, and its editor, which replaces the row. */
   readonly editing: string | null;
@@ -59,7 +61,7 @@ const columns: readonly { readonly id: SortColumn; readonly label: string }[] = 
  * editor.
  */
 export function RecordsGrid(props: RecordsGridProps) {
-  const { isReadOnly, team, zoneName, rrsets, selected, onSelected, fresh, onSeen, editing, editor } = props;
+  const { isReadOnly, team, zoneName, rrsets, selected, onSelected, fresh, changedBy, onSeen, editing, editor } = props;
   const actions = {
     onEdit: useLatest(props.actions.onEdit),
     onClone: useLatest(props.actions.onClone),
@@ -183,6 +185,7 @@ export function RecordsGrid(props: RecordsGridProps) {
               isSelected={selected.has(rrset.id)}
               isUnfolded={unfolded.has(rrset.id)}
               isFresh={fresh.has(rrset.id)}
+              changedBy={fresh.has(rrset.id) ? changedBy(rrset) : null}
               {...stateOf(rrset, props)}
             />
           );

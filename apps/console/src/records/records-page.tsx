@@ -1,10 +1,19 @@
 import type { Rrset } from '@corral/contracts';
-import { type ChangePlan, contentOf, keyOf, type PlanContext, planChanges, type WantedSet } from '@corral/domain';
+import {
+  type ChangePlan,
+  contentOf,
+  keyOf,
+  type PlanContext,
+  planChanges,
+  removalOf,
+  type WantedSet,
+} from '@corral/domain';
 import { Button, Drawer } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
-import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
+import { dnsUsageQuery, recordSetChangesQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
+import { actorOf } from '../audit/audit-entry-view.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunDetails, RunLine } from '../record-changes/run-panel.js';
 import { useTeam } from '../shell/use-team.js';
@@ -17,6 +26,7 @@ import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ChangeBar } from './change-bar.js';
 import { DanglingSets } from './dangling-sets.js';
 import { Filters, useListSearch } from './filters.js';
+import { Leftovers } from './leftovers.js';
 import { useLinesPasted } from './paste.js';
 import styles from './records.module.css';
 import { RecordsGrid } from './records-grid.js';
@@ -36,6 +46,7 @@ export function RecordsPage() {
   const rrsets = useQuery(rrsetsQuery(slug));
   const zone = useQuery(zoneQuery(slug));
   const usage = useQuery(dnsUsageQuery(slug));
+  const lastChanges = useQuery(recordSetChangesQuery(slug));
   const changes = useRecordChanges();
   const { staged, stage, clearStaged, editing, setEditing, saving, runs, beginPlan } = changes;
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set());
@@ -75,6 +86,13 @@ export function RecordsPage() {
     setDetailed(false);
     stage(sets);
   };
+  const lastChangeOf = (set: Pick<Rrset, 'name' | 'type'>) =>
+    lastChanges.data?.find((each) => keyOf(each) === keyOf(set)) ?? null;
+  const changedBy = (set: Rrset): string | null => {
+    const change = lastChangeOf(set);
+    // After a change of a set, this is loaded again: until then it is about the change before.
+    return lastChanges.isFetching || change?.changedBy == null ? null : actorOf({ actor: change.changedBy });
+  };
   const closeDrawer = () =>
     void navigate({ to: '/teams/$team/dns/records', params: { team: slug }, search: true, resetScroll: false });
   const editor = context && <Editor {...{ changes, context, onLines }} rrsets={rrsets.data ?? []} />;
@@ -112,7 +130,7 @@ export function RecordsPage() {
                         </Empty>
                       ) : (
                         <RecordsGrid
-                          {...{ selected, staged, fresh, onSeen, editor }}
+                          {...{ selected, staged, fresh, changedBy, onSeen, editor }}
                           isReadOnly={!can('createRrset')}
                           team={slug}
                           zoneName={name}
@@ -152,9 +170,13 @@ export function RecordsPage() {
             )
           }
           status={
-            context && rrsets.data
-              ? `${plural(rrsets.data.length, 'record set')}. ${context.records.used} of ${context.records.limit} records are used.`
-              : ''
+            context &&
+            rrsets.data && (
+              <>
+                {`${plural(rrsets.data.length, 'record set')}. ${context.records.used} of ${context.records.limit} records are used.`}
+                {can('deleteRrset') && <Leftovers rrsets={rrsets.data} changes={lastChanges.data} onStage={stage} />}
+              </>
+            )
           }
         />
       </div>
@@ -171,6 +193,7 @@ export function RecordsPage() {
           type={address.type}
           zoneName={context.zoneName}
           rrset={rrsets.data.find(({ name, type }) => name === address.name && type === address.type)}
+          lastChange={lastChangeOf({ name: address.name, type: address.type })}
           onClose={closeDrawer}
           onRestore={(content) => {
             const { name = '', type = '' } = address;
@@ -230,7 +253,3 @@ const SideDrawer = (props: SideDrawerProps) => (
 );
 
 const drafted = (set: Rrset) => draftOf(set.name, set.type, contentOf(set));
-const removalOf = (set: Rrset): WantedSet => {
-  const { name, type } = set;
-  return { name, type, content: null, seen: contentOf(set) };
-};

@@ -31,8 +31,9 @@ export interface RowProps extends RowActions {
   readonly isReadOnly: boolean;
   readonly isSelected: boolean;
   readonly isUnfolded: boolean;
-  /** Whether somebody else has just changed the set. */
+  /** Whether somebody else has just changed the set, and who, once that is known. */
   readonly isFresh: boolean;
+  readonly changedBy: string | null;
   readonly onSeen: (id: string) => void;
   readonly tone: 'running' | 'bad' | 'warning' | null;
   readonly word: string | null;
@@ -89,7 +90,7 @@ export const Row = memo(function Row(props: RowProps) {
         {tone !== null && word !== null && <Status tone={tone}>{word}</Status>}
         {isFresh && (
           <span className={styles.fresh} onAnimationEnd={() => onSeen(rrset.id)}>
-            changed just now
+            {props.changedBy === null ? 'changed just now' : `${props.changedBy}, just now`}
           </span>
         )}
       </td>

@@ -18,6 +18,8 @@ import { Status } from '../ui/status.js';
 import { Time } from '../ui/time.js';
 import styles from './records.module.css';
 
+type RecordSetChange = ClusterSchemas['RecordSetChanges']['items'][number];
+
 const PAGE_SIZE = 50;
 
 interface SetDrawerProps {
@@ -26,13 +28,15 @@ interface SetDrawerProps {
   readonly zoneName: string;
   /** Undefined when there is no such set. */
   readonly rrset: Rrset | undefined;
+  /** Null when it is not known. */
+  readonly lastChange: RecordSetChange | null;
   readonly onClose: () => void;
   /** Plans a former content; null: the set did not exist. */
   readonly onRestore: (content: SetContent | null) => void;
 }
 
 /** One record set with its history, beside the list. */
-export function SetDrawer({ name, type, zoneName, rrset, onClose, onRestore }: SetDrawerProps) {
+export function SetDrawer({ name, type, zoneName, rrset, lastChange, onClose, onRestore }: SetDrawerProps) {
   const { slug, can } = useTeam();
   const fullName = name === '@' ? zoneName : `${name}.${zoneName}`;
   return (
@@ -56,7 +60,7 @@ export function SetDrawer({ name, type, zoneName, rrset, onClose, onRestore }: S
                 </li>
               ))}
             </ul>
-            <Facts facts={factsOf(rrset)} />
+            <Facts facts={[...factsOf(rrset), ...changeFacts(lastChange)]} />
           </>
         )}
         <Snippet label="query" text={`dig +short ${fullName} ${type}`} />
@@ -83,6 +87,21 @@ const factsOf = ({ ttl, labels, protection }: Rrset): Fact[] => [
   },
   { label: 'Protection', value: protection.change ? 'protected against changes by the operator' : 'none' },
 ];
+
+const changeFacts = (change: RecordSetChange | null): Fact[] =>
+  change === null
+    ? []
+    : [
+        {
+          label: 'Last change',
+          value: (
+            <>
+              <Time at={change.changedAt} />
+              {change.changedBy !== null && `, ${actorOf({ actor: change.changedBy })}`}
+            </>
+          ),
+        },
+      ];
 
 interface HistoryProps extends Pick<SetDrawerProps, 'name' | 'type' | 'onRestore'> {
   readonly team: string;
