@@ -88,7 +88,7 @@ describe('admin', () => {
       const listed = await remove();
       const done = await remove('--yes');
 
-      expect(listed.out).toMatch(/live demos +1\nDNS tokens +1\nconnections +1\nservice accounts +1\nmembers +1\n/);
+      expect(listed.out).toMatch(/live demos +1\nDNS tokens +1\nconnections +1\nservice accounts +1\nwebhooks +0\nmembers +1\n/);
       expect(listed.out).toContain('Nothing has changed. To delete team acme for good, add --yes.\n');
       expect(done).toMatchObject({ code: 0, err: '', out: expect.stringMatching(/^Team acme is deleted\./) });
       const left = await query(`

@@ -90,9 +90,11 @@ describe('an answer with a secret', () => {
       'createAccountToken',
       'createDemo',
       'createDnsToken',
+      'createWebhookSecret',
       'exchangeToken',
       'issueJoinCommand',
       'issueKubeconfig',
+      'putWebhook',
       'startDnsSession',
     ]);
   });
