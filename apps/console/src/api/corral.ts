@@ -1,5 +1,6 @@
 import { createClient } from '@corral/client';
 import { noteSessionEnd } from './session-end.js';
+import { fetchTimed } from './slow-reads.js';
 
 /** The cluster API, which serves this page. Queries repeat reads by themselves, and people repeat changes. */
 export const corral = createClient({
@@ -8,7 +9,7 @@ export const corral = createClient({
   retries: 0,
   // Only this API says whether there is a session: the DNS API may refuse a token that somebody examines.
   fetch: async (url, init) => {
-    const answer = await fetch(url, init);
+    const answer = await fetchTimed(url, init);
     if (answer.status === 401) noteSessionEnd();
     return answer;
   },

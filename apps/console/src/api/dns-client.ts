@@ -6,6 +6,7 @@ import {
   renewedToken,
 } from '@corral/client';
 import { bodyOf, corral } from './corral.js';
+import { fetchTimed } from './slow-reads.js';
 
 /** The DNS session of a team, see `POST …/dns-session/`. The token stays in memory. */
 type DnsSession = ClusterSchemas['DnsSession'];
@@ -51,4 +52,4 @@ export const readToken = async (endpoint: string, token: string): Promise<DnsSch
   (await bodyOf(clientAt(endpoint, token).getToken())).token;
 
 const clientAt = (baseUrl: string, bearer: string | ((rejected: string | null) => Promise<string>)): CorralDnsClient =>
-  createDnsClient({ baseUrl, credentials: { bearer }, retries: 0 });
+  createDnsClient({ baseUrl, credentials: { bearer }, retries: 0, fetch: fetchTimed });

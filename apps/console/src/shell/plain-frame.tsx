@@ -3,6 +3,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { meQuery } from '../api/queries.js';
+import { Mark } from '../ui/mark.js';
 import { Failed } from '../ui/states.js';
 import styles from './shell.module.css';
 import { useSignOut } from './use-sign-out.js';
@@ -15,7 +16,7 @@ export function PlainFrame({ children }: { readonly children: ReactNode }) {
     <>
       <header className={styles.plainHead}>
         <Link to="/" className={styles.mark ?? ''}>
-          Corral
+          <Mark />
         </Link>
         {me !== undefined && <span className={styles.who}>Signed in as {me.email}</span>}
         <Link to="/me">Sessions and preferences</Link>

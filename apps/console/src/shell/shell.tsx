@@ -6,6 +6,8 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { meQuery } from '../api/queries.js';
 import { noteSessionStart, onSessionElsewhere, tellOtherTabs, useSessionEnded } from '../api/session-end.js';
+import { useIsSlow } from '../api/slow-reads.js';
+import { Mark } from '../ui/mark.js';
 import { Page } from '../ui/page.js';
 import { clockOf } from '../ui/relative-time.js';
 import { LiveUpdatesProvider, OnceBegun, useLiveState } from './live-updates-provider.js';
@@ -36,7 +38,7 @@ export function Shell({ team }: { readonly team: string }) {
       <div className={styles.shell}>
         <div className={styles.side}>
           <Link to="/teams/$team" params={{ team }} className={styles.mark ?? ''} activeOptions={{ exact: true }}>
-            Corral
+            <Mark />
           </Link>
           <TeamSwitcher team={team} />
           <Navigation team={team} />
@@ -129,10 +131,13 @@ const liveWords = { connecting: 'Connecting', live: 'Live', down: 'Reconnecting'
 
 function LiveSign() {
   const { phase } = useLiveState();
+  const isLive = phase === 'live';
+  const isSlow = useIsSlow();
+  const dot = isSlow ? styles.dotSlow : isLive ? styles.dotLive : '';
   return (
     <span className={styles.live}>
-      <span className={`${styles.dot} ${phase === 'live' ? styles.dotLive : ''}`} aria-hidden />
-      {liveWords[phase]}
+      <span className={`${styles.dot} ${dot}`} aria-hidden />
+      {isLive && isSlow ? 'Slow' : liveWords[phase]}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 import { useNavigate, useRouter, useSearch } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { SignInForm } from '../shell/sign-in-form.js';
+import { Mark } from '../ui/mark.js';
 import styles from './sign-in.module.css';
 
 /** The page for a person without a session. Afterwards they see what they wanted to see. */
@@ -14,6 +15,7 @@ export function SignInPage() {
   return (
     <main className={styles.center}>
       <div className={styles.card}>
+        <Mark />
         <h1>Sign in to Corral</h1>
         <SignInForm
           returnTo={`/console${to}`}

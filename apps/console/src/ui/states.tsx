@@ -2,13 +2,15 @@ import { type CorralError, isCorralError } from '@corral/client';
 import { Button } from '@mantine/core';
 import type { UseQueryResult } from '@tanstack/react-query';
 import type { ReactNode } from 'react';
+import { useIsSlow } from '../api/slow-reads.js';
 import styles from './states.module.css';
 
 /** @param what such as `clusters`. Shown after 300 ms only: most loads are faster. */
 export function Loading({ what }: { readonly what: string }) {
+  const isSlow = useIsSlow();
   return (
     <div className={styles.loading} role="status">
-      Loading {what} …
+      Loading {what} … {isSlow && 'The server takes longer than usual.'}
     </div>
   );
 }

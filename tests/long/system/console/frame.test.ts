@@ -73,6 +73,23 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     await closePage(page);
   });
 
+  it('says that an answer takes longer than it should, until it is there', async () => {
+    const page = await running.open('/teams/acme/dns/tokens');
+    await page.getByText('Live', { exact: true }).waitFor();
+    const held = Promise.withResolvers<void>();
+    await page.context().route('**/api/v1/teams/acme/clusters/', async (route) => {
+      await held.promise;
+      await route.continue();
+    });
+    await page.keyboard.press('g');
+    await page.keyboard.press('c');
+    await page.getByText('Slow', { exact: true }).waitFor();
+    await page.getByText(/^Loading .*The server takes longer than usual\.$/).waitFor();
+    held.resolve();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await closePage(page);
+  });
+
   it.each(['light', 'dark'] as const)('is accessible in the %s theme', async (theme) => {
     for (const path of ['/teams/acme', '/sign-in', '/me']) {
       const page = await running.open(path, { theme });
