@@ -33,7 +33,7 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
               sets.
             </p>
             {team.can('putTeam') ? (
-              <NameForm key={body.name} team={team} body={body} />
+              <NameForm team={team} body={body} />
             ) : (
               <p>
                 Shown as <strong>{body.name}</strong>. Administrators can change that.
@@ -58,6 +58,7 @@ function NameForm({ team, body }: { readonly team: TeamContext; readonly body: T
     initial: { name: body.name },
     draft: `${team.slug}.team-name`,
     send: ({ name }) => bodyOf(corral.putTeam({ team_id: body.id }, { body: { name } })),
+    after: ({ name }) => ({ name }),
     onSaved: async (saved) => {
       cache.setQueryData(teamQuery(team.slug, body.id).queryKey, saved);
       announce('Saved the name of the team');
@@ -65,9 +66,12 @@ function NameForm({ team, body }: { readonly team: TeamContext; readonly body: T
     },
   });
   return (
-    <ApiFormFrame form={form} action="Save name" isRow>
-      <TextInput label="Name" required {...form.fields.getInputProps('name')} />
-    </ApiFormFrame>
+    <>
+      <ApiFormFrame form={form} action="Save name" isRow>
+        <TextInput label="Name" required {...form.fields.getInputProps('name')} />
+      </ApiFormFrame>
+      {form.saved?.name === form.fields.values.name && <p role="status">Saved.</p>}
+    </>
   );
 }
 

@@ -2,7 +2,7 @@ import { type CorralError, isCorralError, newIdempotencyKey } from '@corral/clie
 import { Button, Group, Stack } from '@mantine/core';
 import { type UseFormReturnType, useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
-import { type ReactNode, useState } from 'react';
+import { type ReactNode, useId, useState } from 'react';
 import { type FieldErrors, fieldErrorsOf } from './field-errors.js';
 import styles from './page.module.css';
 import { Failed } from './states.js';
@@ -22,6 +22,8 @@ export interface ApiFormOptions<V extends object, R> {
   readonly meaning?: (refusal: CorralError, values: V) => Partial<Record<keyof V, string>>;
   /** @param idempotencyKey the same until the outcome is known */
   readonly send: (values: V, idempotencyKey: string) => Promise<R>;
+  /** What a form with a draft holds after it was saved; as it began if absent. */
+  readonly after?: (answer: R) => V;
   readonly onSaved?: (answer: R, values: V) => unknown;
 }
 
@@ -38,9 +40,11 @@ export interface ApiForm<V extends object, R = unknown> {
 
 /** A form that is one request: what the API says about a field stands at the field, and the first one takes the focus. */
 export function useApiForm<V extends object, R>(options: ApiFormOptions<V, R>): ApiForm<V, R> {
-  const { initial, draft, secrets = [], check, aliases, meaning, send, onSaved } = options;
+  const { initial, draft, secrets = [], check, aliases, meaning, send, after = () => initial, onSaved } = options;
   const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const fields = useForm<V>({
+    // Several forms of a page may have fields of one name. That of a form has letters and digits alone.
+    name: useId().replace(/[^a-z\d]/gi, ''),
     initialValues: draft === undefined ? initial : { ...initial, ...draftAt<Partial<V>>(draft, {}) },
     onValuesChange: (values) => {
       const open = Object.entries(values).filter(([name]) => !secrets.includes(name as keyof V));
@@ -63,11 +67,9 @@ export function useApiForm<V extends object, R>(options: ApiFormOptions<V, R>): 
     gcTime: 0,
     mutationFn: (values: V) => send(values, idempotencyKey),
     onSuccess: async (answer, values) => {
-      if (draft !== undefined) {
-        fields.setValues(initial);
-        dropDraft(draft);
-      }
+      if (draft !== undefined) fields.setValues(after(answer));
       await onSaved?.(answer, values);
+      if (draft !== undefined) dropDraft(draft);
     },
     onError: (error) => {
       show(refusalOf(error).byField);
@@ -80,7 +82,7 @@ export function useApiForm<V extends object, R>(options: ApiFormOptions<V, R>): 
     isPending: sending.isPending,
     error: sending.error === null || refusalOf(sending.error).isComplete ? null : sending.error,
     saved: sending.data,
-    submit: fields.onSubmit((values) => sending.mutate(values), show),
+    submit: fields.onSubmit((values) => sending.isPending || sending.mutate(values), show),
     hasChecks: check !== undefined,
   };
 }
