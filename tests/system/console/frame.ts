@@ -28,7 +28,7 @@ export function testFrame(started: () => RunningConsole): void {
     await page.getByText('Live', { exact: true }).waitFor();
 
     await page.keyboard.press('Control+k');
-    await page.getByPlaceholder('Go to or do').fill('demo');
+    await page.getByPlaceholder('Search or run a command').fill('demo');
     await page.keyboard.press('Enter');
     await page.waitForURL(url('/console/teams/acme/dns/demos'));
     await page.getByRole('heading', { level: 1, name: 'Demos' }).waitFor();

@@ -38,7 +38,7 @@ export function CoverageCheck({ coverage, zone }: { readonly coverage: TokenCove
         />
       </Group>
       {typed.trim() === '' ? (
-        <p className="muted">Type a name that you think of, relative to {zone} or in full.</p>
+        <p className="muted">Try a name, relative to {zone} or in full.</p>
       ) : (
         <dl aria-live="polite" className={styles.verdicts}>
           <Verdict what="Write" refusal={refusal} />

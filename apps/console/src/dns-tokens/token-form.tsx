@@ -61,7 +61,7 @@ export function TokenForm({ team, zone, form }: TokenFormProps) {
       )}
       <Checkbox.Group
         label="Types that it can write"
-        description="None ticked: all types. Reading is not limited by type."
+        description="Leave empty for all types. Reading is not limited by type."
         {...getInputProps('types')}
       >
         <Group gap="md" mt={4}>

@@ -1,5 +1,5 @@
 import type { SessionBody } from '@corral/contracts';
-import { Button, SegmentedControl, Stack, Switch, useMantineColorScheme } from '@mantine/core';
+import { Button, Input, SegmentedControl, Stack, Switch, useMantineColorScheme } from '@mantine/core';
 import '../ui/segmented-control.css';
 import '@mantine/core/styles/Switch.layer.css';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
@@ -18,6 +18,7 @@ import { Status } from '../ui/status.js';
 import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
 import { clearDrafts } from '../ui/use-draft.js';
+import { programOf } from './program-of.js';
 
 const methods = { oidc: 'identity provider', development: 'development', command_line: 'allowed by you' } as const;
 
@@ -53,32 +54,38 @@ function Preferences() {
   return (
     <Section title="Preferences">
       <Stack gap="md" align="flex-start">
-        <SegmentedControl
-          aria-label="Theme"
-          size="xs"
-          value={colorScheme}
-          data={[
-            { value: 'auto', label: 'As the system' },
-            { value: 'light', label: 'Light' },
-            { value: 'dark', label: 'Dark' },
-          ]}
-          onChange={(value) => setColorScheme(value as 'auto' | 'light' | 'dark')}
-        />
-        <SegmentedControl
-          aria-label="Density of lists"
-          size="xs"
-          value={density}
-          data={[
-            { value: 'compact', label: 'Compact' },
-            { value: 'comfortable', label: 'Comfortable' },
-          ]}
-          onChange={(value) => {
-            setDensity(value as Density);
-            setShownDensity(value as Density);
-          }}
-        />
+        <Input.Wrapper label="Theme" size="xs">
+          <SegmentedControl
+            aria-label="Theme"
+            size="xs"
+            display="flex"
+            value={colorScheme}
+            data={[
+              { value: 'auto', label: 'System' },
+              { value: 'light', label: 'Light' },
+              { value: 'dark', label: 'Dark' },
+            ]}
+            onChange={(value) => setColorScheme(value as 'auto' | 'light' | 'dark')}
+          />
+        </Input.Wrapper>
+        <Input.Wrapper label="Density of lists" size="xs">
+          <SegmentedControl
+            aria-label="Density of lists"
+            size="xs"
+            display="flex"
+            value={density}
+            data={[
+              { value: 'compact', label: 'Compact' },
+              { value: 'comfortable', label: 'Comfortable' },
+            ]}
+            onChange={(value) => {
+              setDensity(value as Density);
+              setShownDensity(value as Density);
+            }}
+          />
+        </Input.Wrapper>
         <Switch
-          label="Single keys as shortcuts, such as g c for the clusters"
+          label="Single-key shortcuts (g then c opens Clusters)"
           checked={hasShortcuts}
           onChange={(event) => {
             setShortcutsOn(event.currentTarget.checked);
@@ -121,7 +128,8 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
             label: 'Browser or program',
             cell: ({ name, userAgent, current }) => (
               <>
-                {(name ?? userAgent) || 'unknown'} {current && <Status tone="good">this one</Status>}
+                <span title={userAgent}>{name ?? programOf(userAgent)}</span>{' '}
+                {current && <Status tone="good">this one</Status>}
               </>
             ),
           },
@@ -136,7 +144,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
             cell: ({ id, current, name, userAgent }) =>
               !current && (
                 <Button variant="subtle" color="bad" onClick={() => end.mutate(id)}>
-                  End session<span className="visually-hidden"> of {name ?? userAgent}</span>
+                  End session<span className="visually-hidden"> of {name ?? programOf(userAgent)}</span>
                 </Button>
               ),
           },

@@ -96,7 +96,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       onSpotlightClose={onClose}
       limit={SHOWN_MAX}
       nothingFound={`Nothing matches “${query}”.`}
-      searchProps={{ placeholder: 'Go to or do …', 'aria-label': 'Search pages, things and actions' }}
+      searchProps={{ placeholder: 'Search or run a command', 'aria-label': 'Search pages, things and actions' }}
       shortcut={null}
       highlightQuery
     />
