@@ -2,7 +2,7 @@ import react from '@vitejs/plugin-react';
 import { defaultClientConditions, defineConfig } from 'vite';
 
 // biome-ignore lint/style/noDefaultExport: Vite reads the default export.
-export default defineConfig({
+export default defineConfig(({ mode }) => ({
   base: '/console/',
   plugins: [react()],
   // Packages of this repository are bundled from their sources: they need not be built first.
@@ -16,5 +16,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     manifest: true,
     sourcemap: false,
+    // The page of all components, for tests. Vite's server has it in any mode.
+    ...(mode === 'components' ? { rollupOptions: { input: 'components.html' } } : {}),
   },
-});
+}));
