@@ -82,7 +82,9 @@ export function useApiForm<V extends object, R>(options: ApiFormOptions<V, R>): 
     isPending: sending.isPending,
     error: sending.error === null || refusalOf(sending.error).isComplete ? null : sending.error,
     saved: sending.data,
-    submit: fields.onSubmit((values) => sending.isPending || sending.mutate(values), show),
+    submit: fields.onSubmit((values) => {
+      if (!sending.isPending) sending.mutate(values);
+    }, show),
     hasChecks: check !== undefined,
   };
 }
