@@ -39,7 +39,7 @@ const ANSWER_MS = 10_000;
 const CLAIM_MS = 60_000;
 /** Delay after a cluster did not answer, shorter than usual because its count is unknown. */
 const AGAIN_MS = 60_000;
-/** Milliseconds between two counts of a cluster whose nodes are all ready, as the garden reports too. */
+/** Maximum milliseconds between two counts of a cluster whose nodes are all ready, as the garden reports too. */
 const STEADY_MS = 6 * 3_600_000;
 
 /**
@@ -47,8 +47,8 @@ const STEADY_MS = 6 * 3_600_000;
  * API server is asked. This is separate from passes, which wait for the garden's API server only.
  *
  * A garden reports when nodes are missing, are added or removed, or are not ready, and every report makes a count due. So a cluster
- * for which it reports that all are ready, and whose nodes are, is counted rarely: only what nobody reports is left, such as
- * changed labels. The addresses of nodes and load balancers are read with each count.
+ * for which it reports that all are ready, and whose nodes are, is counted more and more rarely: only what nobody reports is
+ * left, such as changed labels and new load balancers, and most of that follows a change. The addresses of nodes and load balancers are read with each count.
  *
  * @returns the number of clusters counted
  */
@@ -79,7 +79,8 @@ async function countOne(deps: CountDeps, due: DueCount, signal: AbortSignal): Pr
     if (balancers !== null) await store.recordAddresses(due, addressesOf(nodes, balancers));
     const counts = countsOf(nodes, pools);
     const isSteady = isReportedReady && isComplete(counts, pools);
-    const againMs = isSteady ? Math.max(intervalMs, STEADY_MS) : intervalMs;
+    const steadyMs = Math.min(due.unchangedMs, STEADY_MS);
+    const againMs = isSteady ? Math.max(intervalMs, steadyMs) : intervalMs;
     await store.record(due, { counts, againMs: spreadMs(againMs, random()) });
   } catch (error) {
     if (!isGardenError(error)) throw error;
@@ -138,6 +139,8 @@ interface DueCount {
   readonly pools: readonly CountedPool[];
   /** Its nodes are deleted. */
   readonly isHibernated: boolean;
+  /** Since the last change that clients see. */
+  readonly unchangedMs: number;
   /** Whether the garden reports that all nodes are ready. */
   readonly isReportedReady: boolean;
   /** End of the claim. */
@@ -153,12 +156,14 @@ export const countStore = ({ pool, prisma }: Database) => ({
       where: { id: { in: [...claimed.keys()] } },
       select: {
         ...prismaSelect({ ...clusterColumns.declared, ...clusterColumns.observed }),
+        updatedAt: true,
         team: { select: { id: true, projectNamespace: true } },
         nodePools: { orderBy: { position: 'asc' } },
       },
     });
     return rows.map(({ team: { id: teamId, projectNamespace: namespace }, nodePools, ...row }) => {
       const seen = seenOf(row);
+      const claimedUntil = claimed.get(row.id) as Date;
       const isUp = hasApiServer(seen) && row.deletionRequestedAt === null;
       return {
         teamId: asTeamId(teamId),
@@ -169,7 +174,8 @@ export const countStore = ({ pool, prisma }: Database) => ({
           .map(poolSpecOf)
           .map((pool) => ({ name: pool.name, minimum: isManaged(pool) ? pool.minimum : 0 })),
         isReportedReady: seen.conditions.some(({ type, status }) => type === 'NodesReady' && status === 'True'),
-        claimedUntil: claimed.get(row.id) as Date,
+        unchangedMs: claimedUntil.getTime() - retryMs - row.updatedAt.getTime(),
+        claimedUntil,
         shoot: isUp && namespace !== null ? { namespace, name: row.shootName } : null,
       };
     });

@@ -2,7 +2,7 @@ import { randomUUID, X509Certificate } from 'node:crypto';
 import { removeConnection } from '@corral/cluster-data';
 import type { ObservedCluster } from '@corral/contracts';
 import { readClock } from '@corral/database';
-import { GardenError } from '@corral/garden';
+import { GardenError, type NodeReading } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -491,23 +491,25 @@ describe('what passes and counts see', () => {
         labels: { 'corral.dev/pool': pool },
         annotations: {},
         externalIps: [],
-      }) as const;
+      }) satisfies NodeReading;
     const allReady = [ready('general'), ready('general'), ready('batch')];
-    it.each([
+    it.each<[when: string, status: string, nodes: NodeReading[], hours: number, unchangedHours?: number]>([
       ['six hours later when all nodes are ready, as the garden reports', 'True', allReady, 6],
+      ['sooner if the cluster has changed three hours ago', 'True', allReady, 3, 3],
+      ['after the interval if it has just changed', 'True', allReady, 1, 0],
       ['after the interval while one is not ready', 'True', [...allReady, ready('batch', false)], 1],
       ['after the interval while there are fewer than the minimum', 'True', allReady.slice(1), 1],
       ['after the interval while the garden reports that one is not ready', 'False', allReady, 1],
-    ])('is repeated %s', async (_when, status, nodes, hours) => {
+    ])('is repeated %s', async (_when, status, nodes, hours, unchangedHours = 48) => {
       const cluster = await aDueCluster();
       await at.pool.query(
         `UPDATE node_pool SET minimum = CASE name WHEN 'general' THEN 2 ELSE 1 END WHERE cluster_id = $1`,
         [cluster.id],
       );
-      await at.pool.query('UPDATE cluster SET conditions = $2::jsonb WHERE id = $1', [
-        cluster.id,
-        JSON.stringify([{ type: 'NodesReady', status }]),
-      ]);
+      await at.pool.query(
+        'UPDATE cluster SET conditions = $2::jsonb, updated_at = now() - make_interval(hours => $3) WHERE id = $1',
+        [cluster.id, JSON.stringify([{ type: 'NodesReady', status }]), unchangedHours],
+      );
       const garden = { ...at.garden, listNodes: async () => nodes };
       const onCounted = () => undefined;
 
