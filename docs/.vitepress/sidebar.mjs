@@ -13,6 +13,7 @@ export const sidebar = [
         docs('Terraform in CI', 'how-to/terraform-in-ci'),
         docs('A team in git', 'how-to/team-in-git'),
         docs('Upgrade Kubernetes', 'how-to/upgrade-kubernetes'),
+        docs('A name on a cluster', 'how-to/name-on-a-cluster'),
         docs('Give read access', 'how-to/give-read-access'),
         docs('A machine at home as a node', 'how-to/machine-at-home'),
         docs('Why is my write slow?', 'how-to/slow-writes'),

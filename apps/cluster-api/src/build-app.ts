@@ -27,6 +27,7 @@ import { connectionRoutes } from './connections/routes.js';
 import { consoleRouter } from './console/routes.js';
 import { dnsRoutes } from './dns/routes.js';
 import { eventRoutes } from './events/routes.js';
+import { hostedNameRoutes } from './hosted-names/routes.js';
 import { authorizationServer } from './http/authorization-server.js';
 import {
   admit,
@@ -137,6 +138,7 @@ function buildHandlers(services: Services): Readonly<Record<ClusterOperationId, 
     ...nodePoolRoutes(services),
     ...operationRoutes(services),
     ...kubeconfigRoutes(services),
+    ...hostedNameRoutes(services),
     ...connectionRoutes(services),
     ...serverRoutes(services),
     ...catalogueRoutes(services),

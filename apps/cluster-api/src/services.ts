@@ -89,6 +89,7 @@ interface WakeUps {
   /** Has the tokens of connections verified, and their prices read, where that is due. */
   connections(): void;
   mails(): void;
+  names(): void;
 }
 
 const wakeUps = (queue: Queue): WakeUps => ({
@@ -99,6 +100,7 @@ const wakeUps = (queue: Queue): WakeUps => ({
     void queue.nudge('refresh-prices', {}, { jobId: 'change' });
   },
   mails: () => void queue.nudge('send-mails', {}, { jobId: 'send-mails' }),
+  names: () => void queue.nudge('keep-names', {}, { jobId: 'change' }),
 });
 
 /** The time limit of a catalogue read, in ms. Short because a request waits for it; the previous catalogue is the fallback. */

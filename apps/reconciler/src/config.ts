@@ -12,6 +12,7 @@ import {
   text,
   tracingVariables,
   upstreamVariables,
+  url,
   webhookVariables,
 } from '@corral/service';
 import { mailVariables } from './mail/connect-mail-server.js';
@@ -33,6 +34,15 @@ export const reconcilerConfig = {
     desc: 'Interval at which the nodes of an unchanged cluster are counted while not all are ready. Each count is one call to the cluster’s API server.',
     min: 1_000,
     default: 300_000,
+  }),
+  DNS_API_URL: url({
+    desc: 'Public URL of the DNS API (PUBLIC_URL of the DNS gateway), for names on clusters. Set it to the value of the cluster API.',
+    default: undefined,
+    example: 'https://dns.example.org/v1',
+  }),
+  ACME_URL: url({
+    desc: 'Directory of the ACME server that issues certificates for names on clusters.',
+    default: 'https://acme-v02.api.letsencrypt.org/directory',
   }),
   SECRET_KEYS: secretKeys({
     desc: 'Keys that decrypt the provider tokens of connections and the secrets of webhooks. Required with a garden.',

@@ -177,6 +177,11 @@ function mailDeps({
   return { settings: { place }, mailServer: connectMailServer({ url, from, timeoutMs }) };
 }
 
+/** Null without the address of the DNS API. No name is put on clusters then. */
+function placeOfNames({ DNS_API_URL: endpoint, DNS_ZONE_NAME: zone, ACME_URL }: Config<typeof reconcilerConfig>) {
+  return endpoint === undefined ? null : { zone, endpoint: endpoint.replace(/\/+$/, ''), acmeServer: ACME_URL };
+}
+
 /** Null without a garden. Clusters are not reconciled then. */
 function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, log: Log): WorkerOptions['clusters'] {
   const { SECRET_KEYS: keys, GARDEN_KUBECONFIG: kubeconfigPath } = config;
@@ -203,6 +208,7 @@ function clusterDeps(config: Config<typeof reconcilerConfig>, metrics: Metrics, 
       nodeCountIntervalMs: config.NODE_COUNT_INTERVAL_MS,
       networkingType: config.GARDEN_NETWORKING_TYPE,
       features: new Set(config.GARDEN_FEATURES),
+      names: placeOfNames(config),
     },
   };
 }

@@ -6,6 +6,7 @@ export {
   mintAccountToken,
 } from './accounts/account-tokens.js';
 export { startDnsSession, startDnsSessionOfAccount } from './dns/dns-session.js';
+export { type NameWithToken, replaceTokenOfName } from './dns/name-token.js';
 export {
   type DnsTokenRecord,
   DnsTokenRefused,

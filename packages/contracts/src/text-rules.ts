@@ -41,6 +41,11 @@ export const textRules = {
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*$',
     must: `must be a host name of at most ${clusterLimits.deviceCharacters} characters`,
   },
+  /** A name that a certificate and an Ingress can have. */
+  hostedName: {
+    pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
+    must: `must be a name relative to the zone such as shop.acme, of at most ${clusterLimits.hostedNameCharacters} lower-case letters, digits, hyphens and dots`,
+  },
   kubernetesVersion: {
     pattern: '^[0-9]+\\.[0-9]+(\\.[0-9]+)?$',
     must: 'must be a version such as 1.34 or 1.34.3',

@@ -12,6 +12,7 @@ import {
   conditionReasonMeanings,
   conditionTypeMeanings,
   connectionPhaseMeanings,
+  hostedNameStateMeanings,
   meaningsList,
   migrationPhaseMeanings,
   operationStateMeanings,
@@ -171,6 +172,7 @@ const sections: readonly (readonly [title: string, about: string, meanings: Read
   ],
   ['Why an operation waits', '`waiting.reason` of an open operation. More may be added.', waitReasonMeanings],
   ['Phases of a connection', '`status.phase` of a connection.', connectionPhaseMeanings],
+  ['States of a name on a cluster', '`state` of a name on a cluster.', hostedNameStateMeanings],
   ['Phases of an adopted server', '`status.phase` of an adopted server.', serverPhaseMeanings],
 ];
 
@@ -232,6 +234,7 @@ function limitsPage(): string {
     ['life of a token by exchange', amount(clusters.exchangedTokenSeconds / 60, 'minutes')],
     ['trusted issuers of a team', amount(clusters.trustedIssuersPerTeam)],
     ['webhooks of a team', amount(clusters.webhooksPerTeam)],
+    ['names on a cluster', amount(clusters.hostedNamesPerCluster)],
     ['kubeconfigs of a cluster per hour, of a person and scope', amount(clusters.kubeconfigsPerClusterPerHour)],
     ['longest life of a kubeconfig', amount(clusters.kubeconfigSecondsMax / 3_600, 'hours')],
     ['join commands of a server per hour', amount(clusters.joinCommandsPerServerPerHour)],

@@ -20,6 +20,8 @@ export interface JobPayloads {
   'count-nodes': Nothing;
   /** Remove what deleted connections left in the garden. */
   'clean-up-garden': Nothing;
+  /** Keep what names on clusters need in the clusters. */
+  'keep-names': Nothing;
   /** Settle DNS writes with an unknown outcome. */
   'settle-writes': Nothing;
   /** Check running actions that no client polls. */
@@ -102,6 +104,7 @@ export const jobs = {
   'refresh-prices': { queue: 'upkeep', due: 'price_list.due_at', every: 30_000 },
   'count-nodes': { queue: 'upkeep', due: 'cluster.nodes_due_at', every: 'sweep' },
   'clean-up-garden': { queue: 'upkeep', due: 'garden_cleanup.due_at', every: 30_000 },
+  'keep-names': { queue: 'upkeep', due: 'hosted_name.due_at', every: 'sweep' },
   'settle-writes': { queue: 'dns', due: 'pending entries of dns_audit_entry, and rechecks', every: 'settle' },
   'look-up-actions': { queue: 'dns', due: 'running rows of dns_action', every: 'lookUp' },
   'zone-sync': {

@@ -16,6 +16,7 @@ const PAGES = [
   'README.md',
   'docs/tour.md',
   'docs/how-to/my-app.md',
+  'docs/how-to/name-on-a-cluster.md',
   'docs/how-to/give-read-access.md',
   'docs/how-to/terraform-in-ci.md',
   'docs/how-to/team-in-git.md',

@@ -173,6 +173,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
             ...databases.reconciler,
             ...keys,
             GARDEN_KUBECONFIG: kubeconfigs.reconciler,
+            DNS_API_URL: dnsGateways[0]?.url,
             CORRAL_TEST_CLOCK_SHIFT_MS: String(clockShiftsMs[at - 1] ?? 0),
             ...options.reconcilerEnv,
           },

@@ -157,6 +157,7 @@ export async function startServices(run: Run, settings: ServiceSettings): Promis
       ...demos,
       ...garden('reconciler'),
       ...mail,
+      DNS_API_URL: `${address(ports.dnsGateway)}/v1`,
       CLUSTER_API_URL: address(ports.clusterApi),
       HOST: LOOPBACK,
       METRICS_PORT: String(ports.reconcilerMetrics),

@@ -7,6 +7,7 @@ import { deleteClusters } from './delete.js';
 import type { LifecycleOptions } from './end-operation.js';
 import { exportClusters } from './export.js';
 import { retryCluster, setHibernated } from './hibernate.js';
+import { namesCommand } from './names-command.js';
 import { setProtected } from './protect.js';
 import { listClusters, showCluster } from './show.js';
 import { waitForClusters } from './wait.js';
@@ -100,5 +101,6 @@ export function clustersCommand(withCli: WithCli): Command {
     .addOption(yesOption())
     .option('--ignore-not-found', 'succeed if there is no such cluster')
     .action(withCli(deleteClusters));
+  command.addCommand(namesCommand(withCli));
   return command;
 }

@@ -21,6 +21,8 @@ import type { Services } from '../services.js';
 import { priceStore, refreshPrices } from '../upkeep/prices.js';
 import { verificationStore, verifyConnections } from '../upkeep/verify-connections.js';
 import { type ClusterMetrics, clusterMetrics } from './metrics.js';
+import { keepNames, type NamePlace } from './names/keep-names.js';
+import { nameStore } from './names/store.js';
 import { clusterPass, type PassEnd, type PassResult } from './pass.js';
 import { recordStore } from './record.js';
 import { desiredStore } from './store.js';
@@ -36,6 +38,8 @@ export interface ClusterSettings {
   readonly networkingType: string;
   /** Optional features of the garden. */
   readonly features: ReadonlySet<GardenFeature>;
+  /** Where names on clusters lead; null without the address of the DNS API, and then no name is installed. */
+  readonly names: NamePlace | null;
 }
 
 export interface ClusterOptions {
@@ -56,6 +60,7 @@ export interface ClusterWorkers {
   verify(signal: AbortSignal): Promise<number>;
   refreshPrices(signal: AbortSignal): Promise<number>;
   countNodes(signal: AbortSignal): Promise<number>;
+  keepNames(signal: AbortSignal): Promise<number>;
   readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
   readonly concurrency: number;
   /** Watches the Shoots and probes the garden unless another process does. */
@@ -133,6 +138,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
     log,
     onOutcome: (outcome) => metrics.cleanups.inc({ outcome }),
   });
+  const keep = keepNames({ store: nameStore(prisma), garden, place: settings.names, log });
   const onGardenBack = wakeWaiting({
     wakers: [wakerOf(leases, jobs), wakerOf(leaseStore(pool, serverTable), serverRows)],
     log,
@@ -155,6 +161,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
     verify,
     refreshPrices: refresh,
     countNodes: count,
+    keepNames: keep,
     handlers: {
       clusters: { 'reconcile-cluster': reconcile },
       upkeep: {
@@ -167,6 +174,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
         'refresh-prices': withSignal(refresh),
         'count-nodes': withSignal(count),
         'clean-up-garden': withSignal(unlessHeld(holds, cleanUp)),
+        'keep-names': withSignal(unlessHeld(holds, keep)),
       },
     },
     concurrency: settings.concurrency,

@@ -105,7 +105,8 @@ export const sampleStore = ({ pool, prisma }: Database) => ({
                ${recordsOfTeam('team.slug')} AS records,
                (SELECT count(*)::int FROM dns_token
                 WHERE team_id = team.id AND session_id IS NULL AND revoked_at IS NULL
-                  AND (expires_at IS NULL OR expires_at > $2)) AS "dnsTokens"
+                  AND (expires_at IS NULL OR expires_at > $2)
+                  AND NOT EXISTS (SELECT FROM hosted_name WHERE dns_token_id = dns_token.id)) AS "dnsTokens"
         FROM team WHERE team.id = ANY ($1::uuid[]) ORDER BY team.id`,
       values: [teamIds, now],
     });

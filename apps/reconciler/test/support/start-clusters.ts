@@ -60,6 +60,7 @@ const clusterSettings: ClusterSettings = {
   nodeCountIntervalMs: 3_600_000,
   networkingType: 'calico',
   features: new Set(),
+  names: { zone: 'example.test', endpoint: 'https://dns.test/v1', acmeServer: 'https://acme.test/directory' },
 };
 
 /** Those of DNS and mails are not used. */

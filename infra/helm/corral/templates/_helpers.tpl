@@ -269,6 +269,9 @@ AUDIT_RETENTION_DAYS: {{ $v.reconciler.auditRetentionDays | quote }}
 MAIL_FROM: {{ $v.mail.from | quote }}
 CLUSTER_API_URL: {{ $v.clusterApi.publicUrl | quote }}
 {{- end }}
+{{- if eq .key "reconciler" }}
+DNS_API_URL: {{ $v.dnsGateway.publicUrl | quote }}
+{{- end }}
 {{- if ne .key "dnsGateway" }}
 CONSOLE_ENABLED: {{ $v.console.enabled | quote }}
 CONSOLE_URL: {{ $v.console.url | quote }}

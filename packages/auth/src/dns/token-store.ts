@@ -36,8 +36,8 @@ export interface DnsTokenActor {
   readonly operator?: string | undefined;
 }
 
-/** Tests and development installations. */
-const nobody: DnsTokenActor = { userId: null, requestId: null };
+/** The service itself, also in tests and development installations. */
+export const nobody: DnsTokenActor = { userId: null, requestId: null };
 
 export interface NewDnsToken {
   readonly name: string;
@@ -118,6 +118,9 @@ export const inForce = (now: Date) => ({
   OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
 });
 
+/** Prisma condition for the tokens that count among those of the team: not those of names on clusters, which have a limit of their own. */
+const isCounted = { sessionId: null, hostedName: null } as const;
+
 /** Prisma condition for tokens that last. The others belong to a session and are in no list. */
 export const isKept = { sessionId: null } as const;
 
@@ -135,7 +138,7 @@ export async function issueDnsToken(
   // Counts and inserts under the team's lock, so two concurrent issues cannot both be the fifth.
   const now = await lockTeamChanges(tx, team.id);
   checkNewDnsToken(team, wanted, now);
-  const active = await tx.dnsToken.count({ where: { teamId: team.id, ...isKept, ...inForce(now) } });
+  const active = await tx.dnsToken.count({ where: { teamId: team.id, ...isCounted, ...inForce(now) } });
   if (active >= dnsLimits.activeTokensPerTeam) {
     const held = `Team "${team.slug}" has ${active} active tokens, which is the limit per team`;
     throw new DnsTokenRefused(null, `${held}. Revoke one first`);
@@ -161,7 +164,7 @@ export async function issueDnsToken(
     select: shownOfDnsToken,
   });
   const detail = { ...narrowing, expiresAt: expiresAt?.toISOString() ?? null };
-  await recordAudit(tx, team.id, by, { action: 'dns_token.create', token: row, detail });
+  await recordTokenAudit(tx, team.id, by, { action: 'dns_token.create', token: row, detail });
   return { token, record: dnsTokenRecordOf(row) };
 }
 
@@ -182,7 +185,7 @@ export async function revokeDnsToken(
     select: { id: true, name: true },
   });
   if (revoked === undefined) return false;
-  await recordAudit(tx, team.id, by, { action: 'dns_token.revoke', token: revoked, detail: {} });
+  await recordTokenAudit(tx, team.id, by, { action: 'dns_token.revoke', token: revoked, detail: {} });
   return true;
 }
 
@@ -229,7 +232,8 @@ export async function revokeOrHandOverDnsTokens(
     data: handling === 'revoke' ? { revokedAt: now } : { createdById: null },
     select: { id: true, name: true },
   });
-  for (const token of tokens) await recordAudit(tx, teamId, by, { action: `dns_token.${handling}`, token, detail: {} });
+  for (const token of tokens)
+    await recordTokenAudit(tx, teamId, by, { action: `dns_token.${handling}`, token, detail: {} });
   return tokens.sort((one, other) => (one.name < other.name ? -1 : 1));
 }
 
@@ -239,7 +243,8 @@ interface TokenChange {
   readonly detail: object;
 }
 
-async function recordAudit(
+/** Writes the entry about a change of a token. */
+export async function recordTokenAudit(
   tx: Transaction,
   teamId: TeamId,
   { userId, requestId, operator }: DnsTokenActor,
@@ -269,7 +274,7 @@ export const dnsTokenStore = (prisma: Prisma) => ({
   },
 
   async countActive(team: NamedTeam): Promise<number> {
-    return prisma.dnsToken.count({ where: { teamId: team.id, ...isKept, ...inForce(await readClock(prisma)) } });
+    return prisma.dnsToken.count({ where: { teamId: team.id, ...isCounted, ...inForce(await readClock(prisma)) } });
   },
 
   /** Whether the text is an active token of the team. */

@@ -12,6 +12,7 @@ import { trustedIssuerListSchema, trustedIssuerSchema } from './accounts/trusted
 import { catalogueSchema } from './clusters/catalogue.js';
 import { costDifferenceSchema, costSchema } from './clusters/cost.js';
 import { effectsSchema } from './clusters/effects.js';
+import { hostedNameDryRunSchema, hostedNameListSchema, hostedNameSchema } from './clusters/hosted-name.js';
 import { clusterSpecSchema, nodePoolSpecSchema, poolNameSchema, refSchema, roleSchema } from './clusters/requests.js';
 import { seenOfCluster } from './clusters/seen-cluster.js';
 import { auditEntrySchema } from './dns/audit-entry.js';
@@ -331,6 +332,9 @@ export const clusterAnswerSchemas = {
       }),
     },
   }),
+  hostedName: hostedNameSchema,
+  hostedNameList: hostedNameListSchema,
+  hostedNameDryRun: hostedNameDryRunSchema,
   connection: connectionSchema,
   connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),
   connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },

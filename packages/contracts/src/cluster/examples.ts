@@ -163,6 +163,27 @@ const dnsToken = {
   revokedAt: null,
 };
 const pointingSet = { zone: 'example.org', name: 'www.acme', type: 'A', values: ['192.0.2.10'] };
+const hostedName = {
+  name: 'shop.acme',
+  host: 'shop.acme.example.org',
+  cluster: 'web',
+  state: 'Ready',
+  message: '',
+  issuer: 'shop.acme',
+  objects: [
+    {
+      kind: 'Deployment',
+      apiVersion: 'apps/v1',
+      namespace: 'corral-dns',
+      name: 'shop-acme',
+      images: ['registry.k8s.io/external-dns/external-dns:v0.22.0'],
+    },
+    { kind: 'ClusterIssuer', apiVersion: 'cert-manager.io/v1', namespace: null, name: 'shop.acme', images: [] },
+  ],
+  createdAt: at,
+  createdBy: ada,
+  checkedAt: at,
+};
 const auditEntry = {
   id: 'api-4711',
   kind: 'cluster',
@@ -296,6 +317,7 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
     ...{ issuedTo: ada, serviceAccount: null, scope: 'cluster-admin' },
     ...{ createdAt: at, expiresAt: later, ttlSeconds: 450, outcome: 'completed' },
   },
+  HostedName: hostedName,
   Connection: {
     apiVersion,
     kind: 'Connection',
@@ -439,6 +461,7 @@ export const clusterRequestExamples: Readonly<Record<string, object>> = {
   },
   putNodePool: { spec: { name: 'general', machineType: 'cpx31', minimum: 1, maximum: 10 } },
   issueKubeconfig: { ttlSeconds: 600 },
+  addHostedName: { name: 'shop.acme' },
   createConnection: { spec: project },
   putConnection: { spec: project },
   adoptServer: { spec: serverSpec, acknowledge: { confirm: 'WIPE' } },

@@ -10,6 +10,8 @@ export const clusterLimits = {
   /** Counted by the maximums of the pools. */
   nodesPerCluster: 100,
   adoptedServersPerTeam: 50,
+  /** Names on a cluster. Each has an ExternalDNS of its own there. */
+  hostedNamesPerCluster: 10,
   /** The list of connections is not paginated. */
   connectionsPerTeam: 50,
   requestsPerAddressPerMinute: 300,
@@ -33,6 +35,8 @@ export const clusterLimits = {
 
   clusterNameCharacters: 63,
   poolNameCharacters: 50,
+  /** Of a name on a cluster, relative to the zone: a label of Kubernetes holds it. */
+  hostedNameCharacters: 63,
   machineTypeCharacters: 20,
   kubernetesVersionCharacters: 20,
   regionCharacters: 20,

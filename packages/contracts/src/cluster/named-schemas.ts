@@ -5,6 +5,7 @@ import { accountActions, accountTokenPostSchema, serviceAccountPutSchema } from 
 import { trustedIssuerPutSchema } from './accounts/trusted-issuer.js';
 import { type ClusterAnswer, clusterAnswerSchemas, problemSchema } from './answers.js';
 import { clusterEffectKinds, effectsSchema, poolEffectKinds } from './clusters/effects.js';
+import { hostedNamePostSchema } from './clusters/hosted-name.js';
 import {
   clusterPutSchema,
   connectionPostSchema,
@@ -27,6 +28,7 @@ import { adoptedServerPostSchema } from './servers/adopted-server.js';
 import {
   clusterPhases,
   connectionPhases,
+  hostedNameStates,
   kubeconfigScopes,
   migrationPhases,
   operationErrorCodes,
@@ -42,6 +44,7 @@ import {
 import {
   clusterPhaseMeanings,
   connectionPhaseMeanings,
+  hostedNameStateMeanings,
   meaningsList,
   migrationPhaseMeanings,
   operationStateMeanings,
@@ -71,6 +74,7 @@ const shared = {
   DnsScope: listed(dnsScopes),
   DnsTokenHandling: listed(dnsTokenHandlings),
   DnsTokenState: listed(dnsTokenStates),
+  HostedNameState: listed(hostedNameStates, meaningsList(hostedNameStateMeanings)),
   KubeconfigScope: listed(kubeconfigScopes),
   MigrationPhase: listed(migrationPhases, meaningsList(migrationPhaseMeanings)),
   NodeCidr: listed(nodeCidrs),
@@ -165,6 +169,7 @@ const answerParts = {
   WebhookStatus: webhook.properties.status,
   IssuedScope: clusterAnswerSchemas.kubeconfig.properties.scope,
   KubeconfigIssue: clusterAnswerSchemas.kubeconfigIssueList.properties.items.items,
+  InstalledObject: clusterAnswerSchemas.hostedName.properties.objects.items,
   SentInvitation: clusterAnswerSchemas.sentInvitationList.properties.items.items,
   Session: clusterAnswerSchemas.sessionList.properties.items.items,
   Subscription: subscription,
@@ -186,6 +191,7 @@ const { spec: clusterSpecInput } = clusterPutSchema.properties;
 const [nodePoolDeclaration, nodePoolAsRead] = nodePoolPutSchema.anyOf;
 
 const requests = {
+  NewHostedName: hostedNamePostSchema,
   ClusterDeclaration: clusterPutSchema,
   ClusterSpecInput: clusterSpecInput,
   ClusterNetworkInput: clusterSpecInput.properties.network,

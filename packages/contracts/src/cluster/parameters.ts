@@ -1,6 +1,7 @@
 import { slugSchema } from '../dns/names.js';
 import type { DocumentParameter, ParameterNote } from '../openapi/document.js';
 import { timePattern } from '../time.js';
+import { hostedNameNameSchema } from './clusters/hosted-name.js';
 import { clusterNameSchema, poolNameSchema, refSchema } from './clusters/requests.js';
 import { clusterLimits } from './limits.js';
 import type { ClusterRoute } from './route.js';
@@ -20,6 +21,11 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
   team_id: { description: 'Number of a team of the caller.', schema: number, example: 3 },
   name: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
   cluster: { description: 'Name of a cluster of the team.', schema: clusterNameSchema, example: 'web' },
+  host: {
+    description: 'Name on the cluster, relative to the zone.',
+    schema: hostedNameNameSchema,
+    example: 'shop.acme',
+  },
   account: { description: 'Name of a service account of the team.', schema: clusterNameSchema, example: 'ci' },
   issuer: { description: 'Name of a trusted issuer of the team.', schema: clusterNameSchema, example: 'github' },
   webhook: { description: 'Name of a webhook of the team.', schema: clusterNameSchema, example: 'chat' },

@@ -182,6 +182,13 @@ export const problemCodes = {
       'A join command is for a dedicated or onprem server that a node pool uses, until its machine is a node. ' +
       '`detail` gives the reason.',
   },
+  name_taken: {
+    status: 409,
+    title: 'The name is on a cluster already',
+    meaning:
+      'A cluster of the team has this name, one above it or one below it, so both would write the same records. ' +
+      'Remove it there first.',
+  },
   cluster_deleting: {
     status: 409,
     title: 'The cluster is being deleted',

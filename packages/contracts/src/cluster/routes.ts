@@ -1,5 +1,6 @@
 import { accountRoutes } from './accounts/account-routes.js';
 import type { ClusterAnswer } from './answers.js';
+import { hostedNameRoutes } from './clusters/hosted-name-routes.js';
 import {
   clusterPutSchema,
   connectionPostSchema,
@@ -311,6 +312,7 @@ export const clusterRoutes = [
     answers: { 200: 'connection', 202: 'connectionAccepted' },
     idempotent: true,
   },
+  ...hostedNameRoutes,
   ...adoptedServerRoutes,
   {
     operationId: 'getCatalogue',
@@ -358,6 +360,7 @@ export const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   putNodePool: 'nodePoolDryRun',
   deleteNodePool: 'nodePoolDryRun',
   deregisterServer: 'adoptedServerDryRun',
+  addHostedName: 'hostedNameDryRun',
   putMember: 'memberDryRun',
 } satisfies Partial<Record<ClusterOperationId, ClusterAnswer>>;
 

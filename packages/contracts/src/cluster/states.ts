@@ -98,6 +98,10 @@ export const serverPhases = [
 ] as const;
 export type ServerPhase = (typeof serverPhases)[number];
 
+/** States of a name on a cluster. */
+export const hostedNameStates = ['Pending', 'Ready', 'Removing'] as const;
+export type HostedNameState = (typeof hostedNameStates)[number];
+
 export const poolSources = ['managed', 'pooled', 'dedicated', 'onprem'] as const;
 export type PoolSource = (typeof poolSources)[number];
 /** The kind of adopted servers used by each pool source. */

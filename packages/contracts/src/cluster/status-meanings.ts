@@ -3,6 +3,7 @@ import type {
   ConditionType,
   ConnectionPhase,
   driftConditionType,
+  HostedNameState,
   MigrationPhase,
   OperationState,
   ServerPhase,
@@ -52,6 +53,12 @@ export const serverPhaseMeanings: Readonly<Record<ServerPhase, string>> = {
   Failed: 'The adoption, or joining or leaving a cluster, failed. `message` says what to do.',
   Missing: 'Adopted, but the provider no longer knows it. Deregister it.',
   Deregistering: 'Being given up. The server itself is not changed.',
+};
+
+export const hostedNameStateMeanings: Readonly<Record<HostedNameState, string>> = {
+  Pending: 'Being installed in the cluster. `message` says what it waits for.',
+  Ready: 'The cluster writes the records of its Ingresses and Services, and gets certificates.',
+  Removing: 'Its DNS token is revoked. Corral takes its objects out of the cluster.',
 };
 
 export const operationStateMeanings: Readonly<Record<OperationState, string>> = {

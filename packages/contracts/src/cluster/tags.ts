@@ -11,6 +11,10 @@ const dns: Tag = { name: 'DNS', description: 'DNS tokens and DNS usage of a team
 const tagOfWord: Readonly<Record<string, Tag>> = {
   clusters: { name: 'Clusters', description: 'Declarative clusters, and kubeconfigs to access them.' },
   'node-pools': { name: 'Node pools', description: 'Node pools of a cluster.' },
+  names: {
+    name: 'Names on clusters',
+    description: 'Names of the team with DNS records and certificates from a cluster.',
+  },
   operations: { name: 'Operations', description: 'State and outcome of accepted changes.' },
   connections: { name: 'Connections', description: 'Cloud projects in which clusters are created.' },
   'project-servers': adoptedServers,

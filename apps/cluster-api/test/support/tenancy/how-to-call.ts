@@ -14,6 +14,7 @@ export const absentNames: Readonly<Record<string, string>> = {
   account: 'none',
   issuer: 'none',
   webhook: 'none',
+  host: 'none',
   id: '00000000-0000-4000-8000-000000000000',
   server_id: '4000000000',
   user_code: 'BBBB-BBBB',

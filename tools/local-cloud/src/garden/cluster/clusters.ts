@@ -118,7 +118,7 @@ export class Clusters {
     return this.read(shoot).objects;
   }
 
-  /** Stores an object. It keeps its status unless it brings one, and a load balancer gets addresses. */
+  /** Stores an object. It keeps its status unless it brings one. A load balancer gets addresses, and a Deployment its Pods. */
   putObject(shoot: Held, key: string, object: KubeObject): KubeObject {
     const { objects } = this.read(shoot);
     const before = objects[key];
@@ -128,8 +128,7 @@ export class Clusters {
       resourceVersion = '0',
     } = before?.metadata ?? {};
     const made = { uid, creationTimestamp, resourceVersion: String(Number(resourceVersion) + 1) };
-    const isBalancer = object.kind === 'Service' && fieldAt(object, 'spec', 'type') === 'LoadBalancer';
-    const status = object.status ?? (isBalancer ? { loadBalancer: { ingress: balancerOf(uid) } } : before?.status);
+    const status = object.status ?? statusOf(object, uid) ?? before?.status;
     const put = { ...object, metadata: { ...object.metadata, ...made }, ...(status === undefined ? {} : { status }) };
     this.change(shoot, { objects: { ...objects, [key]: put } });
     return put;
@@ -145,7 +144,12 @@ export class Clusters {
   }
 }
 
-const balancerOf = (uid: string) => publicAddresses(uid).map((ip) => ({ ip }));
+/** What controllers of a cluster would say about an object. */
+function statusOf(object: KubeObject, uid: string): KubeObject['status'] {
+  const isBalancer = object.kind === 'Service' && fieldAt(object, 'spec', 'type') === 'LoadBalancer';
+  if (isBalancer) return { loadBalancer: { ingress: publicAddresses(uid).map((ip) => ({ ip })) } };
+  return object.kind === 'Deployment' ? { updatedReplicas: 1, availableReplicas: 1 } : undefined;
+}
 
 function refuse(error: Error): never {
   throw error;

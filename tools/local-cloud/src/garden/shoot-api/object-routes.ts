@@ -9,6 +9,7 @@ import type { Held } from '../store.js';
 const builtIn: Readonly<Record<string, readonly string[]>> = {
   '': ['configmaps', 'namespaces', 'secrets', 'serviceaccounts', 'services'],
   apps: ['deployments'],
+  'apiregistration.k8s.io': ['apiservices'],
   'apiextensions.k8s.io': ['customresourcedefinitions'],
   'networking.k8s.io': ['ingresses'],
   'rbac.authorization.k8s.io': ['clusterrolebindings', 'clusterroles', 'rolebindings', 'roles'],
