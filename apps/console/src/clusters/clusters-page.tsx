@@ -59,6 +59,7 @@ function ClusterTable({ team, clusters }: { readonly team: string; readonly clus
       <TextInput
         aria-label="Filter clusters"
         placeholder="Filter by name, phase, version, region"
+        maw="24rem"
         data-shortcut="/"
         value={filter}
         onChange={(event) => setFilter(event.currentTarget.value)}
@@ -119,7 +120,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
         '–'
       ) : (
         <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }} className={styles.operation}>
-          <OperationStatus state={lastOperation.state} /> {doing[lastOperation.kind]}
+          {doing[lastOperation.kind]} <OperationStatus state={lastOperation.state} />
         </Link>
       ),
   },

@@ -59,7 +59,8 @@ export function TokensPage() {
                   type="search"
                   label="Filter"
                   data-shortcut="/"
-                  placeholder="name, covered name or creator"
+                  placeholder="Name, covered name or creator"
+                  w="17rem"
                   value={filter}
                   onChange={(event) => search({ state, filter: event.currentTarget.value })}
                 />

@@ -58,7 +58,7 @@ function Usage({ step, points, ...limits }: UsageProps) {
   return (
     <>
       <p className="muted">
-        By {step}, in UTC. The last {step} is not complete.
+        By {step}, in UTC, recorded every five minutes. The last {step} is not complete.
       </p>
       <Plots step={step} points={points} {...limits} />
       <UsageTable step={step} points={points} />
