@@ -38,6 +38,7 @@ async function listPeople(cli: Cli): Promise<void> {
     NUMBER: ({ id }) => id,
     NAME: (member) => member.display_name,
     ROLE: ({ role }) => role,
+    SINCE: (member) => member.joined_at,
   });
 }
 

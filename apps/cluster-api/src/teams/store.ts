@@ -15,6 +15,7 @@ export interface MemberRecord {
   /** The chosen name, else first and last name, else the e-mail address. */
   readonly displayName: string;
   readonly role: Role;
+  readonly joinedAt: Date;
 }
 
 export interface TeamRecord extends TeamNames {
@@ -36,6 +37,7 @@ export interface Removal {
 export const shownOfMember = {
   number: true,
   role: true,
+  createdAt: true,
   user: { select: { id: true, number: true, email: true, firstName: true, lastName: true, displayName: true } },
 } as const;
 
@@ -45,6 +47,7 @@ const longestFirst = { number: 'asc' } as const;
 interface MemberRow {
   readonly number: number;
   readonly role: Role;
+  readonly createdAt: Date;
   readonly user: {
     readonly id: string;
     readonly number: number;
@@ -55,9 +58,10 @@ interface MemberRow {
   };
 }
 
-export const memberOf = ({ number, role, user }: MemberRow): MemberRecord => ({
+export const memberOf = ({ number, role, createdAt, user }: MemberRow): MemberRecord => ({
   number,
   role,
+  joinedAt: createdAt,
   userId: asUserId(user.id),
   userNumber: user.number,
   email: user.email,

@@ -48,6 +48,7 @@ export const memberBody = ({ number, userNumber, role, ...person }: MemberRecord
   first_name: person.firstName,
   last_name: person.lastName,
   display_name: person.displayName,
+  joined_at: person.joinedAt.toISOString(),
 });
 
 /** The entity tag of the team as this viewer sees it. Only the name can be changed. */

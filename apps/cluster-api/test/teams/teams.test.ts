@@ -46,7 +46,13 @@ describe('a team', () => {
       slug: team.slug,
       is_admin: true,
       members: [
-        expect.objectContaining({ display_name: team.admin.email, first_name: '', last_name: '', role: 'admin' }),
+        expect.objectContaining({
+          display_name: team.admin.email,
+          first_name: '',
+          last_name: '',
+          role: 'admin',
+          joined_at: expect.stringMatching(/^\d{4}-/),
+        }),
         expect.objectContaining({ display_name: team.member.email, role: 'member' }),
       ],
       invitations: [],
@@ -475,6 +481,7 @@ describe('a member', () => {
 
   it.each<[string, object, string, string]>([
     ['another name', { role: 'admin', first_name: 'Eve' }, 'immutable_field', '/first_name'],
+    ['another time', { role: 'admin', joined_at: '2020-01-01T00:00:00.000Z' }, 'immutable_field', '/joined_at'],
   ])('cannot get %s', async (_what, body, code, pointer) => {
     const answer = await setRole(team.member, body);
 

@@ -84,6 +84,12 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
         cell: (member) => <MemberRole team={team} member={member} />,
       },
       {
+        id: 'since',
+        label: 'Since',
+        sortBy: (member) => member.joined_at,
+        cell: (member) => <Time at={member.joined_at} />,
+      },
+      {
         id: 'actions',
         label: '',
         alignEnd: true,

@@ -244,7 +244,15 @@ const webhook = {
 const webhookSecret = 'whsec_Zm9yLXRoZS1kb2N1bWVudGF0aW9uLW9ubHktLS0tLS0=';
 
 const membership = { id: 3, slug: 'acme', name: 'Acme', role: 'admin' };
-const member = { id: 12, user_id: 7, first_name: 'Ada', last_name: 'Byron', display_name: 'Ada Byron', role: 'admin' };
+const member = {
+  id: 12,
+  user_id: 7,
+  first_name: 'Ada',
+  last_name: 'Byron',
+  display_name: 'Ada Byron',
+  role: 'admin',
+  joined_at: at,
+};
 const invitation = {
   id: idOf('1e1e'),
   team: 3,

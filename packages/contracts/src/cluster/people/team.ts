@@ -51,6 +51,7 @@ export const teamMemberSchema = exactly({
   last_name: text,
   display_name: filled,
   role: roleSchema,
+  joined_at: { ...time, description: 'When the person became a member.' },
 });
 
 /** What happens to a leaving member's DNS tokens; the first is the default. */
@@ -138,6 +139,7 @@ export const memberPutSchema = closed(['role'], {
   first_name: readOnly,
   last_name: readOnly,
   display_name: readOnly,
+  joined_at: readOnly,
 });
 
 export type MemberRemovalBody = FromSchema<typeof memberRemovalSchema>;
