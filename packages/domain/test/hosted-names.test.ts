@@ -7,6 +7,7 @@ import {
   leftoverOf,
   objectsOfName,
   refusalOfHostedName,
+  removalDueAt,
   type SeenName,
   shownObject,
   solverMissing,
@@ -43,6 +44,18 @@ describe('a name for a cluster', () => {
     ['acme', { kind: 'taken', by: taken[0] }],
   ])('%s belongs to the team and overlaps with no other, or is refused', (name, refusal) => {
     expect(refusalOfHostedName(name, 'acme', taken)).toEqual(refusal);
+  });
+});
+
+describe('the removal of a name', () => {
+  it.each([
+    ['is due with the name', -5_000, -5_000],
+    ['waits for the end of what may be a claim', 60_000, 60_000],
+    ['does not wait for a check that is due later', 60_001, 0],
+  ])('%s', (_what, dueInMs, removedInMs) => {
+    const now = new Date('2026-11-29T17:00:00Z');
+
+    expect(removalDueAt(new Date(now.getTime() + dueInMs), now)).toEqual(new Date(now.getTime() + removedInMs));
   });
 });
 

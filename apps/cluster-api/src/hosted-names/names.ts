@@ -8,7 +8,14 @@ import { type ClusterRecord, findCluster } from '../clusters/store.js';
 import { withCurrentRole } from '../dns/store.js';
 import { found, invalidField, Problem } from '../problem.js';
 import type { Services } from '../services.js';
-import { deleteHostedName, findHostedName, type HostedNameRecord, insertHostedName, listHostedNames, requestRemoval } from './store.js';
+import {
+  deleteHostedName,
+  findHostedName,
+  type HostedNameRecord,
+  insertHostedName,
+  listHostedNames,
+  requestRemoval,
+} from './store.js';
 
 interface WantedName {
   readonly cluster: string;
@@ -84,9 +91,13 @@ function problemOf(refusal: HostedNameRefusal, slug: string): Problem {
     return invalidField('validation_failed', '/name', `must be "${slug}" or a name below it`);
   }
   const { name, cluster } = refusal.by;
-  return new Problem('name_taken', `The name overlaps with ${name} on cluster ${cluster}. Remove that first, and wait until it is gone.`, {
-    errors: [{ pointer: '/name', message: `overlaps with ${name} on cluster ${cluster}` }],
-  });
+  return new Problem(
+    'name_taken',
+    `The name overlaps with ${name} on cluster ${cluster}. Remove that first, and wait until it is gone.`,
+    {
+      errors: [{ pointer: '/name', message: `overlaps with ${name} on cluster ${cluster}` }],
+    },
+  );
 }
 
 /**

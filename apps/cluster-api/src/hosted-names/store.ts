@@ -1,5 +1,7 @@
 import { type CreatorRow, includeCreator } from '@corral/cluster-data';
 import type { HostedNameState, TeamId } from '@corral/contracts';
+import { lockRows } from '@corral/database';
+import { removalDueAt } from '@corral/domain';
 import type { Transaction } from '../changes/team-changes.js';
 
 export interface HostedNameRecord {
@@ -68,7 +70,15 @@ export async function insertHostedName(tx: Transaction, wanted: NewHostedName): 
 
 /** Has its objects removed. The row goes with the last of them. */
 export async function requestRemoval(tx: Transaction, { id }: HostedNameRecord, now: Date): Promise<HostedNameRecord> {
-  const data = { state: 'Removing', message: '', removalRequestedAt: now, dueAt: now, failures: 0 };
+  await lockRows(tx, 'hosted_name', { id });
+  const { dueAt } = await tx.hostedName.findUniqueOrThrow({ where: { id }, select: { dueAt: true } });
+  const data = {
+    state: 'Removing',
+    message: '',
+    removalRequestedAt: now,
+    dueAt: removalDueAt(dueAt, now),
+    failures: 0,
+  };
   return recordOf(await tx.hostedName.update({ where: { id }, data, select }));
 }
 

@@ -152,6 +152,30 @@ describe('a name on a cluster', () => {
     expect(due && (await store.replaceToken(due))).toBeNull();
   });
 
+  it('leaves nothing when its removal is requested while a pass applies it', async () => {
+    const { apply } = at.garden.objects;
+    const objects: ShootObjects = {
+      ...at.garden.objects,
+      async apply(of, manifest, ...rest) {
+        // As the cluster API does: the claim of the pass goes on.
+        if (manifest.kind === 'Secret') {
+          const data = { removalRequestedAt: new Date(), state: 'Removing' };
+          await at.prisma.hostedName.updateMany({ where: { name: shop }, data });
+        }
+        return apply(of, manifest, ...rest);
+      },
+    };
+
+    await keep({ objects });
+    const { state, dueAt } = await nameOf(shop);
+    await keep();
+
+    expect([state, dueAt.getTime() <= Date.now()]).toEqual(['Removing', true]);
+    expect(await at.prisma.hostedName.count({ where: { name: shop } })).toBe(0);
+    expect(await read(deployment(shop))).toBeNull();
+    expect(await inForce()).toBe(0);
+  });
+
   it('comes back when somebody removes a part of it', async () => {
     await keep();
     await at.garden.objects.delete(shoot, deployment(shop));

@@ -25,3 +25,15 @@ export function refusalOfHostedName(name: string, slug: string, taken: readonly 
   const by = taken.find((other) => isAtOrBelow(name, other.name) || isAtOrBelow(other.name, name));
   return by === undefined ? null : { kind: 'taken', by };
 }
+
+/** How long a process may work on a name in its cluster before another one may, in milliseconds. */
+export const nameClaimMs = 60_000;
+
+/**
+ * When the objects of a name are to be removed. Not while a process may still be applying them, which would bring them back: within the
+ * length of a claim the time at which the name is due may be the end of one, and the process makes it due when it ends earlier.
+ *
+ * @param dueAt when the name is due otherwise
+ */
+export const removalDueAt = (dueAt: Date, now: Date): Date =>
+  dueAt.getTime() > now.getTime() + nameClaimMs ? now : dueAt;

@@ -5,6 +5,7 @@ import {
   type Manifest,
   type NameStanding,
   type NameToken,
+  nameClaimMs,
   objectsOfName,
   secretOfName,
   solverGroup,
@@ -31,9 +32,8 @@ interface NameDeps {
 const BATCH = 8;
 /** Deadline of a pass: shorter than the claim, so that two never work on one name. */
 const PASS_MS = 45_000;
-const CLAIM_MS = 60_000;
 /** Milliseconds until a name is looked at again: one that works, one that is being installed, one whose cluster is not up. */
-const [STEADY_MS, STARTING_MS, AWAY_MS] = [600_000, 15_000, 60_000];
+const [STEADY_MS, STARTING_MS, AWAY_MS] = [600_000, 10_000, 60_000];
 const retry = { firstMs: 10_000, maxMs: 600_000 };
 
 /**
@@ -47,7 +47,7 @@ export const keepNames =
   (signal: AbortSignal): Promise<number> =>
     inBatches(
       {
-        claim: (limit) => deps.store.claimDue(limit, CLAIM_MS),
+        claim: (limit) => deps.store.claimDue(limit, nameClaimMs),
         work: (due: DueName) => keepName(deps, due, signal),
         size: BATCH,
       },
@@ -66,7 +66,7 @@ async function keepName(deps: NameDeps, due: DueName, signal: AbortSignal): Prom
   try {
     if (due.isRemoving) return await takeAway(deps, due, calls);
     const standing = await install(deps, due, calls);
-    if (standing === null) return;
+    if (standing === null) return await store.release(due);
     const againMs = spreadMs(standing.state === 'Ready' ? STEADY_MS : STARTING_MS, random());
     await store.record(due, standing, { failures: 0, againMs, wasAsked: true });
   } catch (error) {

@@ -44,6 +44,14 @@ const select = {
   },
 } as const;
 
+interface NextPass {
+  /** Consecutive passes without an answer. */
+  readonly failures: number;
+  readonly againMs: number;
+  /** Whether the cluster was asked. */
+  readonly wasAsked: boolean;
+}
+
 export const nameStore = (prisma: Prisma) => ({
   /** Claims due names. They are due again after `retryMs` unless an outcome is recorded. */
   async claimDue(limit: number, retryMs: number): Promise<DueName[]> {
@@ -81,24 +89,29 @@ export const nameStore = (prisma: Prisma) => ({
   replaceToken: ({ id, team, name, cluster, claimedUntil }: DueName): Promise<NameToken | null> =>
     prisma.$transaction(async (tx) => {
       await lockRows(tx, 'hosted_name', { id });
-      const row = await tx.hostedName.findFirst({ where: { id, dueAt: claimedUntil }, select: { dnsTokenId: true } });
+      const row = await tx.hostedName.findFirst({
+        where: { id, dueAt: claimedUntil, removalRequestedAt: null },
+        select: { dnsTokenId: true },
+      });
       return row && replaceTokenOfName(tx, { id, team, name, cluster: cluster.name, dnsTokenId: row.dnsTokenId });
     }),
 
-  /** Records what was found, unless the name was claimed by others or changed since. */
+  /** Records what was found, unless the name was claimed by others since. One that is to be removed since is due instead. */
   async record(
-    { id, claimedUntil }: DueName,
+    due: DueName,
     { state, message }: NameStanding,
-    {
-      failures,
-      againMs,
-      wasAsked,
-    }: { readonly failures: number; readonly againMs: number; readonly wasAsked: boolean },
+    { failures, againMs, wasAsked }: NextPass,
   ): Promise<void> {
     const [dueAt, now] = [await timeIn(prisma, againMs), await readClock(prisma)];
     const data = { state, message, failures, dueAt, ...(wasAsked ? { checkedAt: now } : {}) };
-    await prisma.hostedName.updateMany({ where: { id, dueAt: claimedUntil }, data });
+    const { id, claimedUntil, isRemoving } = due;
+    const removalRequestedAt = isRemoving ? { not: null } : null;
+    const where = { id, dueAt: claimedUntil, removalRequestedAt };
+    const { count } = await prisma.hostedName.updateMany({ where, data });
+    if (count === 0) await releaseName(prisma, due);
   },
+
+  release: (due: DueName): Promise<void> => releaseName(prisma, due),
 
   /** Deletes the row of a name whose objects are gone. */
   async recordRemoved({ id }: DueName): Promise<void> {
@@ -106,3 +119,9 @@ export const nameStore = (prisma: Prisma) => ({
   },
 });
 export type NameStore = ReturnType<typeof nameStore>;
+
+/** Makes the name due again, unless it was claimed by others since. */
+async function releaseName(prisma: Prisma, { id, claimedUntil }: DueName): Promise<void> {
+  const dueAt = await readClock(prisma);
+  await prisma.hostedName.updateMany({ where: { id, dueAt: claimedUntil }, data: { dueAt } });
+}
