@@ -115,6 +115,31 @@ export function testClusters(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('puts a name on a cluster once it showed what is installed, and takes it off', async () => {
+    await declareReady('named');
+    const page = await running.open('/teams/acme/clusters/named');
+    await page.getByRole('button', { name: 'Add name' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Add a name to named' });
+    const name = dialog.getByLabel('Name', { exact: true });
+    await name.fill('shop.globex');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('must be "acme" or a name below it').waitFor();
+    await name.fill('shop.acme');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('row', { name: /^ClusterIssuer.*shop\.acme/ }).waitFor();
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
+
+    const row = page.getByRole('row', { name: /^shop\.acme/ });
+    await row.getByText(/install cert-manager/).waitFor();
+    await row.getByRole('button', { name: 'Remove shop.acme' }).press('Enter');
+    await page.getByLabel('Type shop.acme to confirm').fill('shop.acme');
+    await page.keyboard.press('Enter');
+    await row.waitFor({ state: 'detached' });
+    await closePage(page);
+  });
+
   it('shows on its page why an operation failed and who has to act, and retries it', async () => {
     const effect = { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'Server limit reached.' };
     await clusters.admin('POST', '/garden/shoot-faults', [{ operations: ['Create'], times: null, effect }]);

@@ -26,6 +26,8 @@ const done: Readonly<Record<string, string>> = {
   'cluster.retry': 'retried cluster',
   'cluster.release': 'gave up cluster',
   'cluster.delete': 'deleted cluster',
+  'cluster.add_name': 'put a name on cluster',
+  'cluster.remove_name': 'took a name off cluster',
   'node-pool.declare': 'changed a pool of',
   'node-pool.delete': 'removed a pool of',
   'kubeconfig.issue': 'got a kubeconfig of',

@@ -23,6 +23,7 @@ import styles from './clusters.module.css';
 import { Connect } from './connect.js';
 import { DeleteCluster } from './delete-cluster.js';
 import { HibernationDialog, hibernationOf } from './hibernation.js';
+import { Names } from './names.js';
 import { Now } from './now-box.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 import { Pools } from './pools.js';
@@ -88,6 +89,7 @@ function ClusterContent({ team, cluster }: ClusterProps) {
       <ClusterFacts team={team} cluster={cluster} />
       <Now team={team} cluster={cluster} />
       <Pools team={team} cluster={cluster} />
+      <Names team={team} cluster={cluster} />
       <Section title="Health">
         <Health cluster={cluster} />
       </Section>

@@ -1,0 +1,199 @@
+import { isCorralError } from '@corral/client';
+import type { Cluster, HostedNameBody } from '@corral/contracts';
+import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
+import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useState } from 'react';
+import { bodyOf, corral } from '../api/corral.js';
+import { teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
+import { DangerDialog } from '../ui/danger-dialog.js';
+import { Section } from '../ui/page.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Status } from '../ui/status.js';
+import { Table } from '../ui/table.js';
+import { useReturnFocus } from '../ui/use-return-focus.js';
+
+interface NamesProps {
+  readonly team: string;
+  readonly cluster: Cluster;
+}
+
+const namesQuery = (team: string, cluster: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'names', cluster],
+    queryFn: ({ signal }) => bodyOf(corral.listHostedNames({ team, cluster }, { signal })),
+    // No event announces a change of a name.
+    staleTime: 5_000,
+    refetchInterval: ({ state }) => (state.data?.items.some(isMoving) ? 5_000 : 60_000),
+    retry: false,
+  });
+
+const isMoving = ({ state }: HostedNameBody): boolean => state !== 'Ready';
+
+/** The names with records and certificates from the cluster. Nothing where the installation does not offer them. */
+export function Names({ team, cluster }: NamesProps) {
+  const { can } = useTeam();
+  const { name } = cluster.metadata;
+  const names = useQuery(namesQuery(team, name));
+  const [isAdding, setAdding] = useState(false);
+  const [removing, setRemoving] = useState<HostedNameBody | null>(null);
+  if (isCorralError(names.error) && names.error.status === 404) return null;
+  return (
+    <Section title="Names" actions={can('addHostedName') && <Button onClick={() => setAdding(true)}>Add name</Button>}>
+      <Loaded query={names} what="the names">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty>No names. With one, Ingresses get their records and certificates.</Empty>
+          ) : (
+            <NamesTable names={items} onRemove={can('removeHostedName') ? setRemoving : null} />
+          )
+        }
+      </Loaded>
+      {isAdding && <AddName team={team} cluster={name} onClose={() => setAdding(false)} />}
+      {removing !== null && <RemoveName team={team} hosted={removing} onClose={() => setRemoving(null)} />}
+    </Section>
+  );
+}
+
+interface NamesTableProps {
+  readonly names: readonly HostedNameBody[];
+  readonly onRemove: ((name: HostedNameBody) => void) | null;
+}
+
+function NamesTable({ names, onRemove }: NamesTableProps) {
+  return (
+    <Table
+      caption="Names"
+      rows={names}
+      rowKey={({ name }) => name}
+      columns={[
+        { id: 'host', label: 'Name', isLong: true, cell: ({ host }) => <span className="mono">{host}</span> },
+        {
+          id: 'state',
+          label: 'State',
+          cell: ({ state }) => <Status tone={state === 'Ready' ? 'good' : 'running'}>{state}</Status>,
+        },
+        { id: 'message', label: 'Waits for', isLong: true, cell: ({ message }) => message },
+        {
+          id: 'actions',
+          label: 'Actions',
+          cell: (hosted) =>
+            onRemove !== null &&
+            hosted.state !== 'Removing' && (
+              <Button size="compact-xs" aria-label={`Remove ${hosted.name}`} onClick={() => onRemove(hosted)}>
+                Remove
+              </Button>
+            ),
+        },
+      ]}
+    />
+  );
+}
+
+/** Asks for a name, shows what would be installed, and adds it. */
+function AddName({ team, cluster, onClose }: { team: string; cluster: string; onClose: () => void }) {
+  const cache = useQueryClient();
+  const [typed, setTyped] = useState('');
+  const name = typed.trim().toLowerCase();
+  useReturnFocus();
+  const plan = useMutation({
+    mutationFn: async () =>
+      (await corral.addHostedName({ team, cluster }, { body: { name }, query: { dryRun: true } })).body,
+  });
+  const add = useMutation({
+    mutationFn: () => corral.addHostedName({ team, cluster }, { body: { name } }),
+    onSuccess: () => {
+      void cache.invalidateQueries({ queryKey: namesQuery(team, cluster).queryKey });
+      onClose();
+    },
+  });
+  const planned = plan.data !== undefined && 'dryRun' in plan.data ? plan.data.resource : null;
+  const isPlanned = planned?.name === name;
+  const error = add.error ?? plan.error;
+  return (
+    <Modal opened onClose={onClose} title={`Add a name to ${cluster}`} size="lg">
+      <form
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (isPlanned) add.mutate();
+          else plan.mutate();
+        }}
+      >
+        <Stack gap="md">
+          <TextInput
+            data-autofocus
+            label="Name"
+            description="Relative to the zone. Names below it are part of it."
+            placeholder={`shop.${team}`}
+            value={typed}
+            onChange={(event) => setTyped(event.currentTarget.value)}
+            autoComplete="off"
+            spellCheck={false}
+          />
+          {isPlanned && (
+            <>
+              <p>Corral keeps these objects in the cluster, with a DNS token for {planned.host} and names below it:</p>
+              <Objects objects={planned.objects} />
+            </>
+          )}
+          {error !== null && <Failed error={error} />}
+          <Group justify="flex-end">
+            <Button onClick={onClose}>Cancel</Button>
+            <Button type="submit" variant="filled" loading={plan.isPending || add.isPending}>
+              {isPlanned ? 'Add name' : 'Show what is installed'}
+            </Button>
+          </Group>
+        </Stack>
+      </form>
+    </Modal>
+  );
+}
+
+const Objects = ({ objects }: { readonly objects: HostedNameBody['objects'] }) => (
+  <Table
+    caption="Objects in the cluster"
+    rows={objects}
+    rowKey={({ kind, namespace, name }) => `${kind} ${namespace}/${name}`}
+    columns={[
+      { id: 'kind', label: 'Kind', cell: ({ kind }) => kind },
+      { id: 'namespace', label: 'Namespace', cell: ({ namespace }) => namespace ?? '' },
+      { id: 'name', label: 'Name', isLong: true, cell: ({ name }) => <span className="mono">{name}</span> },
+      { id: 'images', label: 'Images', isLong: true, cell: ({ images }) => images.join(' ') },
+    ]}
+  />
+);
+
+interface RemoveNameProps {
+  readonly team: string;
+  readonly hosted: HostedNameBody;
+  readonly onClose: () => void;
+}
+
+function RemoveName({ team, hosted: { name, cluster }, onClose }: RemoveNameProps) {
+  const cache = useQueryClient();
+  useReturnFocus();
+  const remove = useMutation({
+    mutationFn: () => bodyOf(corral.removeHostedName({ team, cluster, host: name })),
+    onSuccess: () => {
+      void cache.invalidateQueries({ queryKey: namesQuery(team, cluster).queryKey });
+      onClose();
+    },
+  });
+  return (
+    <DangerDialog
+      opened
+      onClose={onClose}
+      title={`Remove ${name} from ${cluster}`}
+      confirmation={name}
+      action="Remove name"
+      onConfirm={() => remove.mutate()}
+      isPending={remove.isPending}
+      error={remove.error}
+    >
+      <p>
+        Its DNS token ends now, and Corral takes its objects out of the cluster: no more changes of its records, and no
+        new certificates. Records and certificates that exist stay.
+      </p>
+    </DangerDialog>
+  );
+}
