@@ -84,8 +84,15 @@ func readValues() chartValues {
 	return read
 }
 
-// What the chart's template makes of its values.
+// What the chart's template makes of its values, or the flags in $CORRAL_FLAGS.
 func flags(values chartValues) []string {
+	if text := os.Getenv("CORRAL_FLAGS"); text != "" {
+		args := []string{}
+		if err := json.Unmarshal([]byte(text), &args); err != nil {
+			fail("CORRAL_FLAGS", err)
+		}
+		return args
+	}
 	args := []string{
 		"--provider=webhook", "--source=service", "--registry=txt", "--policy=" + cmp.Or(values.Policy, "upsert-only"),
 		"--txt-owner-id=" + values.TxtOwnerID, "--txt-prefix=" + values.TxtPrefix,

@@ -27,6 +27,7 @@ const controls: readonly (readonly [path: string, control: Control, people: read
   ['/clusters/seen', ['button', 'Connect'], ['admin', 'member', 'viewer']],
   ['/clusters/seen', ['button', 'Change'], ['admin', 'member']],
   ['/clusters/seen', ['button', 'Add pool'], ['admin', 'member']],
+  ['/clusters/seen', ['button', 'Add name'], ['admin', 'member']],
   ['/clusters/seen', ['button', 'More actions of seen'], ['admin', 'member']],
   ['/connections', ['link', 'Connect project'], ['admin']],
   ['/connections/+', ['button', 'Connect project'], ['admin']],

@@ -134,6 +134,27 @@ describe('the rest of the product', () => {
     expect((await ci.run('clusters', 'delete', 'pools', '--yes')).code).toBe(0);
   });
 
+  it('has names on clusters', async () => {
+    await ci.json('clusters', 'apply', '-f', await fileOf(ci, 'named.yaml', declared('named')), '--wait');
+    const names = (...args: string[]) => ['clusters', 'names', ...args];
+    const added = names('add', 'named', 'shop.acme');
+
+    expect(await ann.run(...added, '--dry-run')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/Deployment +corral-dns +shop-acme +registry\.k8s\.io/),
+    });
+    expect(await ci.run(...added)).toMatchObject({ code: 1, err: expect.stringContaining('Only people') });
+    expect((await ann.run(...added)).code).toBe(0);
+    expect(await ann.run(...added)).toMatchObject({ err: expect.stringContaining('name_taken') });
+    expect(await ci.run(...names('list', 'named'))).toMatchObject({
+      out: expect.stringMatching(/shop\.acme +shop\.acme\./),
+    });
+    expect((await ci.run(...names('get', 'named', 'shop.acme'))).out).toMatch(/^Name +shop\.acme$/m);
+    expect(await ann.run(...names('remove', 'named', 'shop.acme'))).toMatchObject({ code: 2 });
+    expect((await ann.run(...names('remove', 'named', 'shop.acme', '--yes'))).code).toBe(0);
+    expect((await ci.run('clusters', 'delete', 'named', '--yes')).code).toBe(0);
+  });
+
   it('has people, invitations, sessions and issuers', async () => {
     const people = await ann.json('people', 'list');
     const member = people.find(({ role }: { role: string }) => role === 'member');
