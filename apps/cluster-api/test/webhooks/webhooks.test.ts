@@ -29,7 +29,8 @@ const secretsOf = async (name: string) => {
 
 describe('a webhook', () => {
   it('is created with a secret that is shown once, changed, listed and deleted by administrators', async () => {
-    const { body: created } = await put('chat', { url: URL }).expect(201);
+    const { body: created, headers } = await put('chat', { url: URL }).expect(201);
+    expect(headers['cache-control']).toBe('no-store');
     const { secret, ...shown } = created;
     expect(shown).toMatchObject({
       spec: { url: URL, kinds: [] },
@@ -67,7 +68,7 @@ describe('a webhook', () => {
 
   it('gets a new secret, and keeps the one before for a day', async () => {
     const { secret: first } = (await put('chat', { url: URL })).body;
-    const { body } = await asAdmin().post(path('chat/secret/')).expect(201);
+    const { body } = await asAdmin().post(path('chat/secret/')).expect(201).expect('cache-control', 'no-store');
     const second = (await asAdmin().post(path('chat/secret/')).expect(201)).body.secret;
 
     expect(new Date(body.previousUntil).getTime()).toBeGreaterThan(hoursAgo(-23).getTime());
