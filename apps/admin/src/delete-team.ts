@@ -98,6 +98,7 @@ export async function deleteTeam(tx: Transaction, team: TeamRecord, keepRecords:
   await tx.serviceAccount.deleteMany({ where: { teamId } });
   await tx.teamAddress.deleteMany({ where: { teamId } });
   await tx.webhook.deleteMany({ where: { teamId } });
+  await tx.notification.deleteMany({ where: { teamId } });
   await tx.membership.deleteMany({ where: { teamId } });
   await tx.invitation.updateMany({ where: { teamId, revokedAt: null }, data: { revokedAt: now, mailDueAt: null } });
   const connections = await tx.connection.findMany({ where: { teamId }, orderBy: { id: 'asc' }, select: { id: true } });

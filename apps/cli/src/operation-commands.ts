@@ -82,6 +82,8 @@ export const clusterCommands = {
   replayWebhook: 'webhooks replay',
   listSessions: 'sessions list',
   revokeSession: 'sessions end',
+  getNotifications: null,
+  putNotifications: null,
   exchangeToken: 'login',
   startDeviceSignIn: 'login',
   getDeviceSignIn: null,

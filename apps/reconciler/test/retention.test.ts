@@ -96,6 +96,17 @@ describe('sweeps', () => {
             [teamId, age],
           ),
       },
+      notifications: {
+        table: 'notification',
+        what: 'after 90 days',
+        ages: ['91 days', '89 days'],
+        insert: (age) =>
+          add(
+            `INSERT INTO notification (user_id, team_id, kind, key, name, detail, created_at)
+         VALUES ($1, $2, 'failed_operations', gen_random_uuid(), 'web', '', now() - $3::interval)`,
+            [userId, teamId, age],
+          ),
+      },
       billing_events: {
         table: 'billing_event',
         what: 'after 90 days',

@@ -21,6 +21,7 @@ export * from './cluster/openapi.js';
 export * from './cluster/people/authorization.js';
 export * from './cluster/people/command-line.js';
 export * from './cluster/people/device-sign-in.js';
+export * from './cluster/people/notifications.js';
 export * from './cluster/people/sign-in.js';
 export * from './cluster/people/subscription.js';
 export * from './cluster/people/team.js';

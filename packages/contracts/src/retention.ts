@@ -27,6 +27,8 @@ export const retentionLimits = {
   operationsOfKindKept: 20,
   /** Days after the end of a DNS token of a session, unless the audit log refers to it. */
   sessionTokenDays: 1,
+  /** Longer than anything is announced again. */
+  notificationDays: 90,
   syncRunDays: 30,
   /** A request repeated after this time is a new one. */
   idempotencyKeyHours: 48,

@@ -40,8 +40,10 @@ export interface JobPayloads {
   'count-operations': Nothing;
   /** Record the usage of teams. */
   'record-usage': Nothing;
-  /** Send the mails of invitations. */
+  /** Send the mails of invitations and notifications. */
   'send-mails': Nothing;
+  /** Find what people get mails about. */
+  'find-notifications': Nothing;
   /** Post what a webhook has not had. */
   'deliver-webhook': { readonly webhookId: WebhookId };
   /** Send the jobs of webhooks that are due. */
@@ -121,7 +123,8 @@ export const jobs = {
   'sweep-retention': { queue: 'retention', due: 'rows older than their retention', every: 600_000 },
   'count-operations': { queue: 'retention', due: 'operations that have ended', every: 30_000 },
   'record-usage': { queue: 'retention', due: 'usage_hour of all teams', every: 300_000 },
-  'send-mails': { queue: 'mail', due: 'invitation.mail_due_at', every: 'mails' },
+  'send-mails': { queue: 'mail', due: 'invitation.mail_due_at and notification.mail_due_at', every: 'mails' },
+  'find-notifications': { queue: 'mail', due: 'what needs attention and has no notification', every: 600_000 },
   'deliver-webhook': { queue: 'webhooks', due: 'webhook.due_at', foundBy: 'sweep-webhooks' },
   'sweep-webhooks': { queue: 'webhooks', due: 'webhook.due_at and newer rows of team_event', every: 3_000 },
 } as const satisfies Record<JobName, JobRule>;

@@ -12,6 +12,7 @@ import type { Services } from '../services.js';
 import { authorizationRoutes, DEV_PEOPLE_MAX } from './authorization-routes.js';
 import { sessionCookies } from './cookies.js';
 import { deviceRoutes } from './device-routes.js';
+import { notificationRoutes } from './notification-routes.js';
 import { defaultReturnPath, parseReturnPath } from './return-path.js';
 import { signInRoutes } from './sign-in-routes.js';
 
@@ -22,6 +23,7 @@ export const peopleRoutes = (services: Services) => ({
   ...deviceRoutes(services, services.limits.forgiveUserCode),
   ...devSignInRoutes(services),
   ...sessionRoutes(services),
+  ...notificationRoutes(services),
 });
 
 /** Sign-in with an address alone, for development. The route table leaves it out elsewhere. */

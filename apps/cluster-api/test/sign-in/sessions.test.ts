@@ -34,6 +34,26 @@ describe('session', () => {
     return { cookie: setCookie.split(';')[0] as string, attributes: setCookie.split('; ').slice(1) };
   };
 
+  it('has the mails that its person wants: all kinds at first', async () => {
+    const path = `${ME}notifications/`;
+    const kinds = [
+      ...['failed_operations', 'rejected_connections', 'ending_tokens', 'ending_record_sets', 'ending_versions'],
+    ];
+    const mine = test.api.as(test.acme.member);
+    expect((await mine.get(path).expect(200)).body).toEqual({ kinds });
+    await mine
+      .put(path)
+      .send({ kinds: ['ending_tokens'] })
+      .expect(200);
+
+    expect((await mine.get(path)).body).toEqual({ kinds: ['ending_tokens'] });
+    expect((await test.api.as(test.acme.admin).get(path)).body).toEqual({ kinds });
+    await mine
+      .put(path)
+      .send({ kinds: ['everything'] })
+      .expect(422);
+  });
+
   describe('GET /api/v1/me/', () => {
     it('answers the user, the session’s expiry and the teams', async () => {
       const { body } = await test.api.as(test.acme.admin).get(ME).expect(200);

@@ -108,7 +108,7 @@ function acceptOverApi({ id, email }: InvitationMail, { url }: Place): Lines {
   };
 }
 
-const linkTo = (url: string): string => `<a href="${escaped(url)}">${escaped(url)}</a>`;
+export const linkTo = (url: string): string => `<a href="${escaped(url)}">${escaped(url)}</a>`;
 
 /** An inviter without a name is shown by the address, only once. */
 function callerOf({ inviterName, inviterEmail }: InvitationMail): string {
@@ -117,7 +117,7 @@ function callerOf({ inviterName, inviterEmail }: InvitationMail): string {
 }
 
 /** Names may be older than the rule for them. */
-const oneLine = (text: string): string => shownNameOf(text, NAME_CHARACTERS);
+export const oneLine = (text: string): string => shownNameOf(text, NAME_CHARACTERS);
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -126,10 +126,11 @@ const entities: Readonly<Record<string, string>> = {
   '"': '&quot;',
   "'": '&#39;',
 };
-const escaped = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
+export const escaped = (text: string): string =>
+  text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
 
 /** The day and time in words, such as `5 December 2026, 12:00 UTC`. */
-function dayOf(time: Date): string {
+export function dayOf(time: Date): string {
   const format = new Intl.DateTimeFormat('en-GB', {
     day: 'numeric',
     month: 'long',

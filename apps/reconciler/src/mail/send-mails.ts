@@ -1,12 +1,14 @@
 import { type Prisma, readClock, rowClock } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
-import { backoffMs, type Log, spreadMs } from '@corral/service';
+import type { Log } from '@corral/service';
 import { claimRows, timeIn } from '../loop/claim.js';
 import { holdStore, unlessHeld } from '../loop/hold.js';
 import { inBatches, withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
 import type { Delivery, MailServer } from './connect-mail-server.js';
+import { findNotifications, sendNotifications } from './notifications.js';
 import { type InvitationMail, type Place, type RenderedMail, renderInvitation } from './render-invitation.js';
+import { retryMs } from './retry.js';
 
 interface SendMailsDeps {
   readonly store: MailStore;
@@ -23,10 +25,6 @@ interface SendMailsDeps {
 const BATCH = 5;
 /** Longer than a delivery. */
 const HOLD_MS = 120_000;
-
-const retry = { firstMs: 10_000, maxMs: 3_600_000 };
-/** A rejected mailbox may be created later, but frequent retries are unwelcome. */
-const REFUSED_RETRY_MS = 6 * 3_600_000;
 
 /**
  * Sends due invitation mails at least once: a mail that was sent but not recorded is sent again with the same Message-ID. Failed
@@ -50,12 +48,6 @@ async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {
   // Without the recipient, which only the invitation itself may disclose.
   log.warn('mail not taken', { invitationId: due.id, ...delivery, failures: due.failures + 1, againMs });
   await store.recordFailure(due, againMs);
-}
-
-/** @param random in [0, 1], so that mails that failed together are not retried together */
-export function retryMs({ kind }: Delivery, failures: number, random: number): number {
-  const base = kind === 'refused' ? REFUSED_RETRY_MS : backoffMs(failures, retry);
-  return Math.round(spreadMs(base, random));
 }
 
 /** A mail that one process has claimed until `claimedUntil`. */
@@ -128,6 +120,7 @@ export interface MailOptions {
 
 export interface MailWorkers {
   sendMails(signal: AbortSignal): Promise<number>;
+  findNotifications(): Promise<number>;
   readonly handlers: JobHandlers<'mail'>;
   readonly concurrency: number;
 }
@@ -140,16 +133,24 @@ export function buildMailWorkers(services: Services, { settings, mailServer }: M
     help: 'Deliveries of mails, by outcome',
     labelNames: ['outcome'],
   });
-  const send = sendMails({
-    store: mailStore(prisma),
+  const shared = {
     deliver: mailServer.deliver,
     place: settings.place,
     log,
-    onOutcome: (outcome) => outcomes.inc({ outcome }),
-  });
+    onOutcome: (outcome: Delivery['kind']) => outcomes.inc({ outcome }),
+  };
+  const invitations = sendMails({ ...shared, store: mailStore(prisma) });
+  const notifications = sendNotifications({ ...shared, prisma });
+  const send = async (signal: AbortSignal) => (await invitations(signal)) + (await notifications(signal));
+  const find = () => findNotifications(prisma);
+  const holds = holdStore(prisma);
   return {
     sendMails: send,
-    handlers: { 'send-mails': withSignal(unlessHeld(holdStore(prisma), send)) },
+    findNotifications: find,
+    handlers: {
+      'send-mails': withSignal(unlessHeld(holds, send)),
+      'find-notifications': withSignal(unlessHeld(holds, find)),
+    },
     concurrency: 2,
   };
 }

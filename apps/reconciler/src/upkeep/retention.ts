@@ -72,6 +72,7 @@ export const ownTables = [
   'leadership',
   'membership',
   'node_pool',
+  'notification',
   'operation',
   'operation_total',
   'operator_act',

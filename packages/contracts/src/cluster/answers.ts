@@ -21,6 +21,7 @@ import { dnsUsageSchema, recordSetChangesSchema } from './dns/dns-usage.js';
 import { danglingRecordSetListSchema, pointingRecordSetsSchema } from './dns/pointing-record-sets.js';
 import { clusterLimits } from './limits.js';
 import { deviceAuthorizationSchema, deviceSignInSchema } from './people/device-sign-in.js';
+import { notificationsSchema } from './people/notifications.js';
 import { sessionSchema } from './people/sign-in.js';
 import { billingOutcomeSchema } from './people/subscription.js';
 import {
@@ -391,6 +392,7 @@ export const clusterAnswerSchemas = {
   receivedInvitationList: list(receivedInvitationSchema),
   billingOutcome: billingOutcomeSchema,
   sessionList: list(sessionSchema),
+  notifications: notificationsSchema,
   issuedToken: issuedTokenSchema,
   deviceAuthorization: deviceAuthorizationSchema,
   deviceSignIn: deviceSignInSchema,

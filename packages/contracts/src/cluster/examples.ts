@@ -243,6 +243,7 @@ const webhook = {
 };
 const webhookSecret = 'whsec_Zm9yLXRoZS1kb2N1bWVudGF0aW9uLW9ubHktLS0tLS0=';
 
+const notifications = { kinds: ['failed_operations', 'ending_tokens'] };
 const membership = { id: 3, slug: 'acme', name: 'Acme', role: 'admin' };
 const member = {
   id: 12,
@@ -426,6 +427,7 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
     expiresAt: '2026-11-22T00:00:00.000Z',
     current: true,
   },
+  Notifications: notifications,
   IssuedToken: {
     access_token: 'Zm9yLXRoZS1kb2N1bWVudGF0aW9uLW9ubHktLS0tLS0',
     token_type: 'Cookie',
@@ -479,6 +481,7 @@ export const clusterRequestExamples: Readonly<Record<string, object>> = {
   putTrustedIssuer: { spec: trust },
   putWebhook: { spec: webhookSpec },
   replayWebhook: { since: at },
+  putNotifications: notifications,
   putTeam: { name: 'Acme Industries' },
   createInvitation: { email: 'grace@acme.test', role: 'member' },
   putMember: { role: 'admin' },

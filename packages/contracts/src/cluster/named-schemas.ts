@@ -18,6 +18,7 @@ import { dnsScopes, dnsTokenPostSchema, dnsTokenStates } from './dns/dns-token.j
 import { pointingRecordSetsSchema } from './dns/pointing-record-sets.js';
 import { clusterAnswerExamples } from './examples.js';
 import { nodeCidrs } from './limits.js';
+import { notificationKinds, notificationsPutSchema } from './people/notifications.js';
 import { signInMethods } from './people/sign-in.js';
 import { billingEventSchema, billingOutcomes } from './people/subscription.js';
 import { dnsTokenHandlings, invitationPostSchema, memberPutSchema, teamPutSchema } from './people/team.js';
@@ -81,6 +82,7 @@ const shared = {
   OperationErrorCode: listed(Object.keys(operationErrorCodes), grows),
   OperationKind: listed(operationKinds, grows),
   OperationState: listed(operationStates, meaningsList(operationStateMeanings)),
+  NotificationKind: listed(notificationKinds, grows),
   Plan: listed(plans),
   PoolEffectKind: listed(Object.keys(poolEffectKinds), grows),
   PoolSource: listed(poolSources, grows),
@@ -218,6 +220,7 @@ const requests = {
   WebhookReplay: webhookReplaySchema,
   TeamChange: teamPutSchema,
   MemberChange: memberPutSchema,
+  NotificationsChange: notificationsPutSchema,
   NewInvitation: invitationPostSchema,
   BillingEvent: billingEventSchema,
   StatedSubscription: { ...billingEventSchema.properties.subscription, type: 'object' },

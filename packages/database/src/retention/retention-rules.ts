@@ -103,6 +103,14 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     limit: 1_000,
   },
   {
+    name: 'notifications',
+    table: 'notification',
+    key: ['id'],
+    since: 'created_at',
+    days: retentionLimits.notificationDays,
+    limit: 1_000,
+  },
+  {
     name: 'sync_runs',
     table: 'dns_sync_run',
     key: ['id'],

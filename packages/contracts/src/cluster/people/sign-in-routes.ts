@@ -2,12 +2,30 @@ import { devSignInSchema } from '../clusters/requests.js';
 import { type ClusterRoute, paging } from '../route.js';
 import { authorizationParameters, authorizationPostSchema } from './authorization.js';
 import { deviceDecisionSchema, devicePostSchema } from './device-sign-in.js';
+import { notificationsPutSchema } from './notifications.js';
 import { tokenPostSchema } from './token-request.js';
 
 const sessions = '/api/v1/me/sessions/';
 
 /** Routes to sign in and out, and to manage the caller's sessions. */
 export const signInRoutes = [
+  {
+    operationId: 'getNotifications',
+    method: 'get',
+    path: '/api/v1/me/notifications/',
+    summary: 'Show what the caller gets mails about',
+    access: 'session',
+    answers: { 200: 'notifications' },
+  },
+  {
+    operationId: 'putNotifications',
+    method: 'put',
+    path: '/api/v1/me/notifications/',
+    summary: 'Choose what the caller gets mails about',
+    access: 'session',
+    answers: { 200: 'notifications' },
+    body: notificationsPutSchema,
+  },
   {
     operationId: 'listSessions',
     method: 'get',
