@@ -132,12 +132,19 @@ export function testTeam(started: () => RunningConsole): void {
     await closePage(page);
   });
 
-  it('ends another session of the person, which then has to sign in', async () => {
+  it('ends another session of the person, which then has to sign in, and keeps which mails they want', async () => {
     const phone = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a phone') });
     await phone.getByText('this one', { exact: true }).waitFor();
     const page = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a laptop') });
     await page.getByRole('button', { name: 'End session of a phone' }).press('Enter');
     await page.getByRole('row', { name: /a phone/ }).waitFor({ state: 'detached' });
+    const mails = page.getByRole('switch', { name: 'Record sets that end soon' });
+    await mails.uncheck({ force: true });
+    await page.getByText('Saved which mails you get').waitFor({ state: 'attached' });
+    await page.reload();
+    await mails.waitFor();
+    expect([await mails.isChecked(), await page.getByRole('switch', { checked: true }).count()]).toEqual([false, 5]);
+    await expectAccessible(page);
     await phone.reload();
     await phone.getByRole('heading', { level: 1, name: 'Sign in to Corral' }).waitFor();
     await closePage(phone);

@@ -17,6 +17,13 @@ export const teamKey = (team: string) => ['team', team] as const;
 export const meQuery = () =>
   queryOptions({ queryKey: ['me'], queryFn: ({ signal }) => bodyOf(corral.getMe({}, { signal })), retry: false });
 
+/** What the person gets mails about. */
+export const notificationsQuery = () =>
+  queryOptions({
+    queryKey: ['notifications'],
+    queryFn: ({ signal }) => bodyOf(corral.getNotifications({}, { signal })),
+  });
+
 export const sessionsQuery = () =>
   queryOptions({
     queryKey: ['sessions'],

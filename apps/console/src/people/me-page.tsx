@@ -1,4 +1,4 @@
-import type { SessionBody } from '@corral/contracts';
+import { type NotificationKind, notificationKinds, type SessionBody } from '@corral/contracts';
 import { Button, Input, SegmentedControl, Stack, Switch, useMantineColorScheme } from '@mantine/core';
 import '../ui/segmented-control.css';
 import '@mantine/core/styles/Switch.layer.css';
@@ -7,7 +7,7 @@ import { Link, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
 import { forgetDnsSessions } from '../api/dns-client.js';
-import { meQuery, sessionsQuery } from '../api/queries.js';
+import { meQuery, notificationsQuery, sessionsQuery } from '../api/queries.js';
 import { PlainFrame } from '../shell/plain-frame.js';
 import { areShortcutsOn, setShortcutsOn } from '../shell/shortcuts.js';
 import { announce } from '../ui/announcer.js';
@@ -37,6 +37,7 @@ export function MePage() {
           )}
         </Loaded>
         <Preferences />
+        <Mails />
         <Section title="Sessions">
           <Loaded query={sessions} what="your sessions">
             {(items) => <Sessions sessions={items} />}
@@ -93,6 +94,53 @@ function Preferences() {
           }}
         />
       </Stack>
+    </Section>
+  );
+}
+
+const mailWords: Readonly<Record<NotificationKind, string>> = {
+  failed_operations: 'Operations that fail',
+  rejected_connections: 'Connections whose token is rejected',
+  ending_tokens: 'DNS tokens and tokens of robots that end in a week',
+  ending_record_sets: 'Record sets that end soon',
+  ending_versions: 'Kubernetes versions whose support ends in a month',
+};
+
+/** What the person gets mails about: their own things, and those of the team as its administrator. */
+function Mails() {
+  const cache = useQueryClient();
+  const wanted = useQuery(notificationsQuery());
+  const save = useMutation({
+    mutationFn: (kinds: NotificationKind[]) => corral.putNotifications({}, { body: { kinds } }),
+    onSuccess: ({ body }) => {
+      cache.setQueryData(notificationsQuery().queryKey, body);
+      announce('Saved which mails you get');
+    },
+  });
+  return (
+    <Section title="Mails about">
+      <Loaded query={wanted} what="your mails">
+        {({ kinds }) => (
+          <Stack gap="xs" align="flex-start">
+            {notificationKinds.map((kind) => (
+              <Switch
+                key={kind}
+                label={mailWords[kind]}
+                checked={kinds.includes(kind)}
+                disabled={save.isPending}
+                onChange={(event) =>
+                  save.mutate(
+                    notificationKinds.filter((each) =>
+                      each === kind ? event.currentTarget.checked : kinds.includes(each),
+                    ),
+                  )
+                }
+              />
+            ))}
+            {save.error !== null && <Failed error={save.error} what="The choice is not saved." />}
+          </Stack>
+        )}
+      </Loaded>
     </Section>
   );
 }
