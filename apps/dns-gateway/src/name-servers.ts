@@ -97,11 +97,14 @@ function valueIn(answer: Answer): string | null {
 const ADDRESS_MS = 60_000;
 const addresses = new Map<string, { readonly at: number; readonly found: Promise<string> }>();
 
-/** Looks a name up at most once a minute, because look-ups take threads of the process. */
+/**
+ * Looks a name up at most once a minute, because look-ups take threads of the process. IPv4 first, as many networks of containers have
+ * nothing else.
+ */
 function addressOf(host: string): Promise<string> {
   const known = addresses.get(host);
   if (known !== undefined && performance.now() - known.at < ADDRESS_MS) return known.found;
-  const found = lookup(host).then(({ address }) => address);
+  const found = lookup(host, { order: 'ipv4first' }).then(({ address }) => address);
   addresses.set(host, { at: performance.now(), found });
   found.catch(() => addresses.delete(host));
   return found;
