@@ -2,6 +2,7 @@ import {
   type ConnectionRow,
   connectionColumns,
   connectionOf,
+  desiredHashOf,
   includeCreator,
   lockClustersOf,
   lockConnection,
@@ -21,7 +22,6 @@ import {
 } from '@corral/contracts';
 import { noJson, type Prisma, type Transaction } from '@corral/database';
 import type { Caller } from '../changes/caller.js';
-import { desiredHashOf } from '../changes/entity-tag.js';
 import { beginOperation } from '../operations/store.js';
 import type { ProjectResources } from '../servers/cloud-project.js';
 import type { TokenStatus } from './rules.js';

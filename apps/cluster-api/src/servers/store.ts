@@ -1,4 +1,5 @@
 import {
+  desiredHashOf,
   keepConnection,
   lockServer,
   prismaSelect,
@@ -22,7 +23,6 @@ import {
 } from '@corral/contracts';
 import { isUniqueViolation, type Prisma, type Transaction } from '@corral/database';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
-import { desiredHashOf } from '../changes/entity-tag.js';
 import { findKey } from '../changes/idempotency-keys.js';
 import { beginOperation } from '../operations/store.js';
 import { notFound } from '../problem.js';

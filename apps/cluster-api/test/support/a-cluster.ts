@@ -1,8 +1,8 @@
+import { specHashOf } from '@corral/cluster-data';
 import { aClusterSpec, aPool } from '@corral/cluster-data/testing';
 import { asClusterId, asConnectionId, clusterLimits } from '@corral/contracts';
 import type { CatalogueVersion, CloudProfile } from '@corral/garden';
 import type { ClusterQuotas } from '../../src/app-config.js';
-import { specHashOf } from '../../src/clusters/rules/declaration.js';
 import type { ChangeContext } from '../../src/clusters/rules/plan-change.js';
 import type { ClusterRecord } from '../../src/clusters/store.js';
 import { pointersInCluster } from '../../src/node-pools/rules.js';

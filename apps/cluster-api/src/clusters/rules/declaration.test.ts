@@ -1,4 +1,4 @@
-import { nodeRangeOf, type OperationRecord } from '@corral/cluster-data';
+import { nodeRangeOf, type OperationRecord, specHashOf } from '@corral/cluster-data';
 import {
   type ClusterPhase,
   type ClusterSpec,
@@ -15,7 +15,7 @@ import { hasWorkers, pointersInCluster, withoutPool, withPool } from '../../node
 import { Problem } from '../../problem.js';
 import { deletionPreview } from '../delete.js';
 import type { ClusterRecord } from '../store.js';
-import { acceptedStatus, checkImmutable, decideDeclaration, type RequestedState, specHashOf } from './declaration.js';
+import { acceptedStatus, checkImmutable, decideDeclaration, type RequestedState } from './declaration.js';
 import { completePool, completeSpec, differencesOf, poolDifferencesOf } from './specification.js';
 import { validPartOf } from './valid-part.js';
 

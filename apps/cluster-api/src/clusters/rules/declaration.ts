@@ -1,3 +1,4 @@
+import { specHashOf } from '@corral/cluster-data';
 import {
   type ClusterNetwork,
   type ClusterPhase,
@@ -8,7 +9,6 @@ import {
   driftConditionType,
   type OperationKind,
 } from '@corral/contracts';
-import { desiredHashOf } from '../../changes/entity-tag.js';
 import { hasWorkers } from '../../node-pools/rules.js';
 import { checkAll, invalidField, Problem } from '../../problem.js';
 import type { ClusterRecord } from '../store.js';
@@ -53,14 +53,6 @@ export function decideDeclaration(current: ClusterRecord | null, desired: Cluste
     desiredHash,
     isDraft: current.startedAt === null && !hasWorkers(desired),
   };
-}
-
-/** Deletion protection counts while it is set: specifications that were stored without the field keep their hash. */
-export function specHashOf({
-  deletionProtection,
-  ...rest
-}: Omit<ClusterSpec, 'deletionProtection'> & Partial<ClusterSpec>): string {
-  return desiredHashOf(deletionProtection ? { ...rest, deletionProtection } : rest);
 }
 
 /** The condition that others changed declared fields on the garden, if it is true. An accepted change sets them back. */
