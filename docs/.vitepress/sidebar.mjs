@@ -20,6 +20,7 @@ export const sidebar = [
         docs('Undo a change', 'how-to/undo-a-change'),
         docs('Temporary record sets', 'how-to/temporary-records'),
         docs('Names that lead nowhere', 'how-to/dangling-names'),
+        docs('Sleep at night', 'how-to/sleep-at-night'),
         docs('The web console', 'console'),
         docs('Generated clients', 'generated-clients'),
       ]),

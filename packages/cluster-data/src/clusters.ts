@@ -4,6 +4,7 @@ import {
   type ClusterPhase,
   type ClusterSpec,
   type Condition,
+  type HibernationSchedule,
   type MigrationPhase,
   type NodePoolSpec,
   type ObservedCluster,
@@ -120,19 +121,26 @@ export const declaredOf = (row: DeclaredRow): ClusterDeclaration => ({
 /** `jsonb` does not keep the order of members; this restores the order of the documentation. */
 export function storedSpecOf({ spec }: DeclaredRow): StoredSpec {
   const { connectionRef, region, kubernetesVersion, hibernated, controlPlaneHA, plan, network } = spec as StoredSpec;
-  const { deletionProtection = false } = spec as Partial<StoredSpec>;
+  const { deletionProtection = false, hibernationSchedule } = spec as Partial<StoredSpec>;
   const { nodeCIDR, podCIDR, serviceCIDR, ...more } = network;
   return {
     connectionRef,
     region,
     kubernetesVersion,
     hibernated,
+    ...(hibernationSchedule && { hibernationSchedule: orderedSchedule(hibernationSchedule) }),
     controlPlaneHA,
     plan,
     deletionProtection,
     network: { nodeCIDR, podCIDR, serviceCIDR, ...more },
   };
 }
+
+const orderedSchedule = ({ timeZone, awake, exceptions }: HibernationSchedule): HibernationSchedule => ({
+  timeZone,
+  awake: awake.map(({ weekdays, from, until }) => ({ weekdays, from, until })),
+  exceptions: exceptions.map(({ date, ...hours }) => ({ date, ...hours })),
+});
 
 export interface SeenCluster {
   /** The generation that the last finished pass acted on. */

@@ -1,4 +1,4 @@
-import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import { type ClusterSpec, type NodePoolSpec, weekdayNames } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { costDifferenceOf, costOf } from './cost.js';
@@ -84,6 +84,18 @@ describe('the cost of a cluster', () => {
       expect(hourly).toEqual(unknown);
     },
   );
+
+  it.each([
+    // A third of the week: 730 / 3 × 0.02, and 0.0008 of it for the address, of which 0.5 is the cap of a month
+    ['by the hour while that costs less than a month', 'nocap', { minimum: '5.0613', maximum: '10.1226' }],
+    ['awake and asleep alike', 'nocap', { minimum: '5.0613', maximum: '10.1226' }, true],
+  ])('of a cluster with a schedule counts managed nodes %s', (_what, machineType, monthly, hibernated = false) => {
+    const awake = [{ weekdays: [...weekdayNames], from: '08:00', until: '16:00' }];
+    const spec = ofPools({ machineType, minimum: 1, maximum: 2 });
+    const hibernationSchedule = { timeZone: 'UTC', awake, exceptions: [] };
+
+    expect(costOf({ ...spec, hibernated, hibernationSchedule }, prices).monthly).toEqual(monthly);
+  });
 
   it('of a hibernated cluster is the price of its adopted servers', () => {
     const cost = costOf({ ...ofPools({}, { source: 'pooled', minimum: 0, maximum: 2 }), hibernated: true }, prices);

@@ -2,6 +2,7 @@ import {
   type ClusterSpec,
   type Cost,
   type CostDifference,
+  type HibernationSchedule,
   joinsByCommand,
   type NodePoolSpec,
   type PoolSource,
@@ -10,6 +11,7 @@ import {
 import type { NodePrices } from '@corral/hcloud';
 import Big from 'big.js';
 import type { Columns } from './columns.js';
+import { awakeShareOf } from './hibernation-schedule.js';
 
 /** Whether the garden creates the pool's nodes. Other pools consist of servers that the team adopted. */
 export const isManaged = ({ source }: { readonly source: PoolSource }): boolean => source === 'managed';
@@ -115,11 +117,17 @@ const unknown = { minimum: null, maximum: null };
 
 /**
  * Returns what the nodes of a cluster cost, net, as a range from its lowest to its highest number of nodes. A
- * hibernated cluster only costs its adopted servers. Amounts are exact decimal strings. If one price is unknown, the
+ * hibernated cluster only costs its adopted servers, and one with a schedule costs its managed nodes by the month only while it is awake.
+ * Amounts are exact decimal strings. If one price is unknown, the
  * total is null.
  */
-export function costOf({ nodePools, region, hibernated }: ClusterSpec, prices: KnownPrices | null): Cost {
-  const items = nodePools.map((pool) => itemOf(pool, { region, hibernated, prices }));
+export function costOf(
+  { nodePools, region, hibernated, hibernationSchedule }: ClusterSpec,
+  prices: KnownPrices | null,
+): Cost {
+  const items = nodePools.map((pool) =>
+    itemOf(pool, { region, hibernated, prices, schedule: hibernationSchedule ?? null }),
+  );
   return {
     currency: prices?.currency ?? null,
     hourly: prices === null ? unknown : totalOf(items.map(({ hourly }) => hourly)),
@@ -141,15 +149,18 @@ export function costDifferenceOf(before: Cost | null, after: Cost | null): CostD
 interface PriceContext {
   readonly region: string;
   readonly hibernated: boolean;
+  readonly schedule: HibernationSchedule | null;
   readonly prices: KnownPrices | null;
 }
 
-function itemOf(pool: NodePoolSpec, { region, hibernated, prices }: PriceContext): Item {
+function itemOf(pool: NodePoolSpec, { region, hibernated, schedule, prices }: PriceContext): Item {
   const [minimum, maximum] = nodeRangeOf(pool, hibernated);
+  const follows = schedule !== null && pool.source === 'managed';
+  const [least, most] = nodeRangeOf(pool, hibernated && !follows);
   const price = nodePriceOf(pool, region, prices);
-  const rangeOf = (each: Big): Range => ({
-    minimum: each.times(minimum).toFixed(),
-    maximum: each.times(maximum).toFixed(),
+  const rangeOf = (each: Big, [low, high] = [minimum, maximum]): Range => ({
+    minimum: each.times(low).toFixed(),
+    maximum: each.times(high).toFixed(),
   });
   return {
     kind: 'nodePool',
@@ -158,10 +169,25 @@ function itemOf(pool: NodePoolSpec, { region, hibernated, prices }: PriceContext
     minimum,
     maximum,
     hourly: price.kind === 'known' ? rangeOf(price.hourly) : unknown,
-    monthly: price.kind === 'known' ? rangeOf(price.monthly) : unknown,
+    monthly:
+      price.kind === 'known'
+        ? rangeOf(follows ? awakeMonthOf(price, schedule) : price.monthly, [least, most])
+        : unknown,
     reason: price.reason,
   };
 }
+
+/** Billed by the hour while the cluster is awake, up to the monthly price. */
+function awakeMonthOf(
+  { hourly, monthly }: { readonly hourly: Big; readonly monthly: Big },
+  schedule: HibernationSchedule,
+): Big {
+  const byTheHour = hourly.times(HOURS_PER_MONTH).times(awakeShareOf(schedule)).round(AMOUNT_DIGITS);
+  return byTheHour.lt(monthly) ? byTheHour : monthly;
+}
+
+/** Digits after the point of an amount that a share of the month makes endless. */
+const AMOUNT_DIGITS = 4;
 
 function totalOf(ranges: readonly Range[]): Range {
   return {

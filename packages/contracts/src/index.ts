@@ -9,6 +9,7 @@ export type { CatalogueBody } from './cluster/clusters/catalogue.js';
 export * from './cluster/clusters/cost.js';
 export type { ChangeEffect, ClusterEffect, PoolEffect } from './cluster/clusters/effects.js';
 export * from './cluster/clusters/hosted-name.js';
+export * from './cluster/clusters/hibernation-schedule.js';
 export * from './cluster/clusters/requests.js';
 export type { ObservedCluster } from './cluster/clusters/seen-cluster.js';
 export * from './cluster/dns/audit-entry.js';

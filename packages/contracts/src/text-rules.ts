@@ -69,6 +69,16 @@ export const textRules = {
     must: 'must be a duration such as 36h or 14d, or a time such as 2026-12-31 or 2026-12-31T18.30Z',
   },
   time: { pattern: timePattern, must: 'must be a time such as 2026-11-21T12:00:00Z' },
+  date: {
+    pattern: '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$',
+    must: 'must be a date such as 2026-12-24',
+  },
+  timeOfDay: { pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', must: 'must be a time of day such as 07:30' },
+  endOfHours: {
+    pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
+    must: 'must be a time of day such as 20:00, or 24:00 for the end of the day',
+  },
+  timeZone: { pattern: '^[A-Za-z][A-Za-z0-9_+/-]*$', must: 'must be the name of a time zone such as Europe/Berlin' },
   issuerUrl: {
     pattern: '^https?://[^\\s?#@]+$',
     must: 'must be a URL such as https://issuer.example.com, without a query',

@@ -12,6 +12,8 @@ export interface JobPayloads {
   'sweep-clusters': Nothing;
   /** The same for adopted servers. */
   'sweep-servers': Nothing;
+  /** Hibernate and resume clusters whose schedule says so. */
+  'follow-schedules': Nothing;
   /** Verify connection tokens with the provider. */
   'verify-connections': Nothing;
   /** Refresh the price lists of connections. */
@@ -102,6 +104,7 @@ export const jobs = {
   'reconcile-server': { queue: 'servers', due: 'adopted_server.due_at', foundBy: 'sweep-servers' },
   'sweep-clusters': { queue: 'upkeep', due: 'cluster.due_at', every: 'sweep' },
   'sweep-servers': { queue: 'servers', due: 'adopted_server.due_at', every: 'sweep' },
+  'follow-schedules': { queue: 'upkeep', due: 'cluster.asleep_by_schedule', every: 30_000 },
   'verify-connections': { queue: 'upkeep', due: 'connection.verify_at', every: 'verify' },
   'refresh-prices': { queue: 'upkeep', due: 'price_list.due_at', every: 30_000 },
   'count-nodes': { queue: 'upkeep', due: 'cluster.nodes_due_at', every: 'sweep' },

@@ -21,6 +21,7 @@ const PAGES = [
   'docs/how-to/terraform-in-ci.md',
   'docs/how-to/team-in-git.md',
   'docs/how-to/temporary-records.md',
+  'docs/how-to/sleep-at-night.md',
   'docs/how-to/slow-writes.md',
   'docs/how-to/undo-a-change.md',
   'docs/how-to/dangling-names.md',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { cancelOperations, lockCluster, type OperationRecord } from '@corral/cluster-data';
+import { isDeepStrictEqual } from 'node:util';
+import { cancelOperations, lockCluster, type OperationRecord, sleepsAt } from '@corral/cluster-data';
 import {
   type AuditAction,
   asClusterId,
@@ -121,7 +122,16 @@ async function writeCluster(
   };
   if (effect.kind === 'declare' && current === null) {
     const { spec, connectionId } = effect;
-    const data = { ...row, id, teamId: team.id, name, connectionId, spec: storedSpec(spec), createdAt: now };
+    const data = {
+      ...row,
+      id,
+      teamId: team.id,
+      name,
+      connectionId,
+      spec: storedSpec(spec),
+      ...asleepOf(null, spec, now),
+      createdAt: now,
+    };
     await db.cluster.create({ data, select: { id: true } });
     return;
   }
@@ -130,11 +140,22 @@ async function writeCluster(
     data: {
       ...row,
       revision: { increment: 1 },
-      ...(effect.kind === 'declare' && { spec: storedSpec(effect.spec) }),
+      ...(effect.kind === 'declare' && { spec: storedSpec(effect.spec), ...asleepOf(current, effect.spec, now) }),
       ...(effect.kind === 'delete' && { deletionRequestedAt: now }),
     },
     select: { id: true },
   });
+}
+
+/**
+ * What the schedule has now, so that what the team declares holds until its next time. Not for a change of anything else, which must not
+ * swallow a time that has just come.
+ */
+function asleepOf(current: ClusterRecord | null, { hibernated, hibernationSchedule }: ClusterSpec, now: Date) {
+  const { spec } = current ?? {};
+  const isSame = spec?.hibernated === hibernated && isDeepStrictEqual(spec.hibernationSchedule, hibernationSchedule);
+  if (isSame) return {};
+  return { asleepBySchedule: hibernationSchedule === undefined ? null : sleepsAt(hibernationSchedule, now) };
 }
 
 /** Node pools have their own rows. */

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { NodePoolSpec } from '@corral/contracts';
+import { type NodePoolSpec, weekdayNames } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import {
@@ -163,6 +163,57 @@ describe('DELETE /clusters/{name}/', () => {
       { pool: 'burst', kind: 'removed', nodes: { before: { minimum: 1, maximum: 3 }, after: null } },
     ]);
     expect(await t.clusters.everything()).toEqual(before);
+  });
+});
+
+describe('a schedule of hibernation', () => {
+  const awake = [{ weekdays: ['monday', 'friday'], from: '07:00', until: '20:00' }];
+  const always = [{ weekdays: [...weekdayNames], from: '00:00', until: '24:00' }];
+  const { nodePools: _pools, ...spec } = aClusterSpec();
+  const put = (name: string, hibernationSchedule?: object) =>
+    t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}/`))
+      .send({ spec: { ...spec, ...(hibernationSchedule && { hibernationSchedule }) } });
+  const stored = (name: string) => t.db.cluster.findFirstOrThrow({ where: { name } });
+
+  it('is kept until it has no hours, and begins as it is at that moment', async () => {
+    const name = freshName(t);
+    await t.clusters.declare(name);
+
+    const { body } = await put(name, { timeZone: 'Europe/Berlin', awake: always }).expect(202);
+    const schedule = { timeZone: 'Europe/Berlin', awake: always, exceptions: [] };
+    expect(body.resource.spec).toMatchObject({ hibernated: false, hibernationSchedule: schedule });
+    expect(await stored(name)).toMatchObject({ asleepBySchedule: false });
+    expect((await put(name).expect(200)).body.spec.hibernationSchedule).toEqual(schedule);
+    // A time of the schedule that nobody has followed yet.
+    await t.db.cluster.updateMany({ where: { name }, data: { asleepBySchedule: true } });
+    await t.api
+      .as(t.acme.member)
+      .put(t.acme.path(`/clusters/${name}/`))
+      .send({ spec: { ...spec, plan: 'annual' } })
+      .expect(202);
+    expect(await stored(name)).toMatchObject({ asleepBySchedule: true });
+    await put(name, { awake, exceptions: [{ date: '2026-12-24' }] }).expect(202);
+    await put(name, { awake: [] }).expect(202);
+
+    expect((await put(name).expect(200)).body.spec).not.toHaveProperty('hibernationSchedule');
+    expect(await stored(name)).toMatchObject({ asleepBySchedule: null });
+  });
+
+  it('is refused for an unknown zone and for hours that end before they begin', async () => {
+    const name = freshName(t);
+    await t.clusters.declare(name);
+    const exceptions = [{ date: '2026-12-24', from: '08:00' }];
+    const wrong = { timeZone: 'Europe/Nowhere', awake: [{ ...awake[0], until: '07:00' }], exceptions };
+
+    const { body } = await put(name, wrong).expect(422);
+
+    expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+      '/spec/hibernationSchedule/timeZone',
+      '/spec/hibernationSchedule/awake/0/until',
+      '/spec/hibernationSchedule/exceptions/0/until',
+    ]);
   });
 });
 

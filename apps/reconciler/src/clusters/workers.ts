@@ -20,6 +20,7 @@ import { passTraces, Stopped, withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
 import { priceStore, refreshPrices } from '../upkeep/prices.js';
 import { verificationStore, verifyConnections } from '../upkeep/verify-connections.js';
+import { followSchedules, scheduleStore } from './follow-schedules.js';
 import { type ClusterMetrics, clusterMetrics } from './metrics.js';
 import { keepNames, type NamePlace } from './names/keep-names.js';
 import { nameStore } from './names/store.js';
@@ -167,6 +168,12 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
       upkeep: {
         'sweep-clusters': withSignal((signal) =>
           sweepDue({ leases, jobs, onFound: (rows) => metrics.sweepFound.inc(rows) }, log, signal),
+        ),
+        'follow-schedules': withSignal(
+          unlessHeld(
+            holds,
+            followSchedules({ store: scheduleStore(services), wake: jobs.wake, now: () => new Date(), log }),
+          ),
         ),
         'verify-connections': withSignal(async (signal) => {
           if ((await verify(signal)) > 0) void queue.nudge('refresh-prices', {}, { jobId: 'change' });

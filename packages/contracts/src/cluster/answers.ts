@@ -85,6 +85,10 @@ const completeSpecSchema = {
   ...clusterSpecSchema,
   properties: {
     ...clusterSpecSchema.properties,
+    hibernationSchedule: {
+      ...clusterSpecSchema.properties.hibernationSchedule,
+      required: ['timeZone', 'awake', 'exceptions'],
+    },
     nodePools: {
       ...clusterSpecSchema.properties.nodePools,
       items: {

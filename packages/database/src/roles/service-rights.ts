@@ -111,7 +111,7 @@ export const serviceRights: { readonly [service in DatabaseService]: ServiceRigh
       membership: 'select',
       node_pool: 'select',
       notification: 'select insert update delete',
-      operation: 'select update delete',
+      operation: 'select insert update delete',
       operation_total: 'select insert update',
       operator_act: 'select delete lock',
       price_list: 'select insert update',

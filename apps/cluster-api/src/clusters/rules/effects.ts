@@ -151,6 +151,13 @@ function clusterEffectOf(
   if (pointer === '/spec/deletionProtection') {
     return updated(to === true ? 'The cluster cannot be deleted.' : 'The cluster can be deleted.');
   }
+  if (pointer === '/spec/hibernationSchedule') {
+    return updated(
+      to === null
+        ? 'The cluster stays as it is until somebody hibernates or resumes it.'
+        : 'The cluster hibernates and resumes at the times of the schedule, the first time at the next of them.',
+    );
+  }
   if (pointer === '/spec/nodePools') return updated('The order of the node pools changes. Their nodes stay.');
   if (!isStarted) return updated('This takes effect when the cluster starts.');
   return pointer === '/spec/controlPlaneHA'

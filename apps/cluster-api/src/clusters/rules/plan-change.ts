@@ -32,6 +32,7 @@ import {
 } from './declaration.js';
 import { effectsOf, presentVersionOf } from './effects.js';
 import { checkNetwork } from './network-rules.js';
+import { checkSchedule } from './schedule-rules.js';
 import { differencesOf } from './specification.js';
 
 /** The facts that a change is checked against, read while the cluster is locked. */
@@ -96,6 +97,9 @@ export function planChange(current: ClusterRecord | null, desired: ClusterSpec, 
     },
     () => {
       if (present === null || changesNetwork(present, desired)) checkNetwork(desired.network, context);
+    },
+    () => {
+      if (desired.hibernationSchedule !== undefined) checkSchedule(desired.hibernationSchedule);
     },
     () => checkPools(present, desired, context),
     () => {

@@ -6,11 +6,13 @@ import {
   type ClusterSpecInput,
   defaultNetwork,
   type FieldChange,
+  type HibernationScheduleInput,
   InvalidBody,
   type NodePoolSpec,
   type NodePoolSpecInput,
   nodePoolDefaults,
   placeOf,
+  scheduleDefaults,
 } from '@corral/contracts';
 import type { PoolPointers } from '../../node-pools/rules.js';
 
@@ -51,12 +53,19 @@ export function completeSpec(
     kubernetesVersion,
     plan: declared.plan ?? present?.plan ?? 'payg',
     hibernated: declared.hibernated ?? present?.hibernated ?? false,
+    ...scheduleIn(declared.hibernationSchedule ?? present?.hibernationSchedule),
     controlPlaneHA: declared.controlPlaneHA ?? present?.controlPlaneHA ?? false,
     deletionProtection: declared.deletionProtection ?? present?.deletionProtection ?? false,
     network: completeNetwork(declared.network ?? {}, present?.network ?? defaultNetwork),
     nodePools: declaredPools ?? present?.nodePools ?? [],
   };
 }
+
+/** A schedule without hours is none. */
+const scheduleIn = (declared: HibernationScheduleInput | undefined): Pick<ClusterSpec, 'hibernationSchedule'> =>
+  declared === undefined || declared.awake.length === 0
+    ? {}
+    : { hibernationSchedule: { ...scheduleDefaults, ...declared } };
 
 /**
  * Fills in omitted fields of a declared pool: its source, its image and on adopted servers the machine type from the stored pool,

@@ -6,6 +6,11 @@ import { clusterLimits, defaultNetwork, nodeCidrs, nodePoolDefaults } from '../l
 import { roles } from '../roles.js';
 import { compared } from '../schema-parts.js';
 import { apiVersion, type KubeconfigScope, kubeconfigScopes, plans, poolSources, providers } from '../states.js';
+import {
+  type HibernationSchedule,
+  type HibernationScheduleInput,
+  hibernationScheduleSchema,
+} from './hibernation-schedule.js';
 
 /*
  * Request bodies, parsed strictly: unknown fields are rejected, absent ones take the defaults given here, and null
@@ -132,6 +137,7 @@ export const clusterSpecSchema = closed(['kubernetesVersion'], {
     description: 'A minor or a full version. A minor version is resolved once to a patch version, which then stays.',
   },
   hibernated: { type: 'boolean', description: 'Absent: unchanged; false for a new cluster.' },
+  hibernationSchedule: hibernationScheduleSchema,
   controlPlaneHA: {
     type: 'boolean',
     description:
@@ -272,6 +278,7 @@ export interface ClusterSpec {
   region: string;
   kubernetesVersion: string;
   hibernated: boolean;
+  hibernationSchedule?: HibernationSchedule;
   controlPlaneHA: boolean;
   plan: (typeof plans)[number];
   deletionProtection: boolean;
@@ -283,6 +290,7 @@ export type ClusterSpecInput = Pick<ClusterSpec, 'kubernetesVersion'> &
   Partial<
     Pick<ClusterSpec, 'connectionRef' | 'region' | 'hibernated' | 'controlPlaneHA' | 'plan' | 'deletionProtection'>
   > & {
+    hibernationSchedule?: HibernationScheduleInput;
     network?: Partial<ClusterNetwork>;
     nodePools?: NodePoolSpecInput[];
   };

@@ -1,0 +1,2 @@
+-- AlterTable
+ALTER TABLE "cluster" ADD COLUMN     "asleep_by_schedule" BOOLEAN;
