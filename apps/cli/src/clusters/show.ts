@@ -1,4 +1,4 @@
-import type { ClusterPhase } from '@corral/contracts';
+import { type ClusterPhase, scheduleText } from '@corral/contracts';
 import type { Cli } from '../cli.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts, renderTable } from '../output/table.js';
@@ -38,6 +38,7 @@ function clusterText(cluster: Cluster): string {
     ['Region', spec.region],
     ['Connection', spec.connectionRef],
     ['Nodes', nodesOf(cluster)],
+    ['Schedule', spec.hibernationSchedule === undefined ? null : scheduleText(spec.hibernationSchedule)],
     ['Deletion', spec.deletionProtection ? 'protected' : null],
     ['API server', apiServer?.url],
     ['Cost', minimum === null || maximum === null ? null : `${minimum} to ${maximum} ${cost.currency ?? ''} per month`],

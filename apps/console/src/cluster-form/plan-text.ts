@@ -22,6 +22,7 @@ const fieldNames: Readonly<Record<string, string>> = {
   region: 'region',
   kubernetesVersion: 'Kubernetes',
   hibernated: 'hibernated',
+  hibernationSchedule: 'schedule of hibernation',
   controlPlaneHA: 'highly available control plane',
   plan: 'tariff',
   deletionProtection: 'deletion protection',

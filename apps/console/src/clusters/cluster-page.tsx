@@ -1,5 +1,5 @@
 import { isCorralError } from '@corral/client';
-import type { Cluster } from '@corral/contracts';
+import { type Cluster, scheduleText } from '@corral/contracts';
 import { ActionIcon, Button, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
@@ -109,6 +109,7 @@ function ClusterFacts({ team, cluster }: ClusterProps) {
       facts={[
         { label: 'Region', value: regionText(spec.region) },
         { label: 'Kubernetes', value: <Version team={team} cluster={cluster} /> },
+        ...(spec.hibernationSchedule ? [{ label: 'Schedule', value: scheduleText(spec.hibernationSchedule) }] : []),
         { label: 'Nodes', value: <span className="numeric">{nodesOf(cluster)}</span> },
         { label: 'Cost per month, net', value: <span className="numeric">{costText(status.cost)}</span> },
       ]}
