@@ -131,39 +131,4 @@ export function testDns(started: () => RunningConsole): void {
     await rowOf(page, '_acme-challenge.new.acme').waitFor();
     await closePage(page);
   });
-
-  it('plans the export of another provider, and says what it leaves out', async () => {
-    const page = await running.open('/teams/acme/dns/zone-file');
-    const lines = [
-      '@ 3600 IN SOA ns1 hostmaster ( 1 2 3 4 5 )',
-      '@ 3600 IN NS ns1',
-      '@ 1 IN MX 10 mx',
-      'www 1 IN A 192.0.2.58 ; cf_tags=cf-proxied:true',
-      'mail._domainkey IN TXT ( "v=DKIM1; k=rsa; " "p=AAAA" )',
-    ];
-    const upload = (text: string, encoding: BufferEncoding) =>
-      page.locator('input[type=file]').setInputFiles({
-        name: 'export.txt',
-        mimeType: 'text/plain',
-        buffer: Buffer.from(text, encoding),
-      });
-    await upload(`${lines.join('\r\n')}\r\nx TXT "caf\u00e9"`, 'latin1');
-    await page.getByText('Line 6 of export.txt is not UTF-8. Save the file as UTF-8, or paste its text.').waitFor();
-
-    await upload(lines.join('\r\n'), 'utf8');
-    await page.getByText('Adds 2 record sets. Then 2 of 200 records are used.').waitFor();
-    await page.getByText('Names without a final dot are read as names below acme.example.test.').waitFor();
-    await page.getByText('SOA and NS of acme.example.test are left out: the zone has its own.').waitFor();
-    await page.getByText('Left out, because the API does not write these types: 1 MX.').waitFor();
-    await page.getByText('TTL 1 means automatic: 2 records get the default of the zone.').waitFor();
-    await expectAccessible(page);
-    await page.getByRole('button', { name: 'Apply 2 changes' }).press('Enter');
-    await page.getByRole('region', { name: 'Progress' }).getByText('2 record sets added').waitFor();
-    await page.getByText('Nothing changes. 2 are as wanted already.').waitFor();
-    await page.getByRole('heading', { name: 'Export' }).waitFor();
-    expect(await sets.setAt('/www.acme/A')).toMatchObject({
-      rrset: { ttl: null, records: [{ value: '192.0.2.58', comment: '' }] },
-    });
-    await closePage(page);
-  });
 }

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises';
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { missingBrowser } from '../../../support/console/browser.js';
@@ -139,6 +140,38 @@ describeNeeding(describe, missing, 'the audit log, the usage and the home in the
     await expectAccessible(page);
     const isWider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
     expect(isWider).toBe(false);
+    await closePage(page);
+  });
+
+  it('filters by address, keeps the filters over a reload, and exports what is shown', async () => {
+    const page = await running.open('/teams/acme/audit?kind=dns_token');
+    await page.getByRole('row', { name: /fourth/ }).waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('fifth');
+    await page.getByRole('row', { name: /fourth/ }).waitFor({ state: 'detached' });
+    await page.waitForURL(/kind=dns_token&name=fifth/);
+    await page.reload();
+    await page.getByRole('row', { name: /fifth/ }).waitFor();
+    expect(await page.getByRole('row').count()).toBe(2);
+    await expectAccessible(page);
+
+    const download = page.waitForEvent('download');
+    await page.getByRole('link', { name: 'Export what is shown' }).click();
+    const lines = (await readFile(await (await download).path(), 'utf8')).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).target.name)).toEqual(['fifth']);
+
+    await page.getByRole('button', { name: 'Details: Created DNS token fifth' }).click();
+    const requestId = (await page.getByText(/^Request /).textContent())?.split(' ')[1] ?? '';
+    await page.goto(page.url().replace(/\?.*/, ''));
+    await page.getByRole('row', { name: /fourth/ }).waitFor();
+    await page.getByLabel('Request', { exact: true }).fill(requestId);
+    await page.getByRole('row', { name: /fourth/ }).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /fifth/ }).waitFor();
+
+    await page.getByLabel('Target', { exact: true }).fill('nothing');
+    await page.getByText('No entry matches the filters.').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('row', { name: /Created DNS token.*fourth/ }).waitFor();
     await closePage(page);
   });
 

@@ -5,6 +5,8 @@ import {
   closePage,
   expectAccessible,
   type RunningConsole,
+  revokeDnsToken,
+  signIn,
   startConsole,
 } from '../../../support/console/start-console.js';
 
@@ -64,6 +66,88 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
       await expectAccessible(page);
       expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
     }
+    await closePage(page);
+  });
+
+  it('ends no token of a member by a key press: what a change of a role ends is said first, and can be kept', async () => {
+    const memberSession = running.dev.teams[0]?.member.sessionid;
+    const { token } = await (
+      await fetch(`${running.dev.baseUrl}/api/v1/teams/acme/dns-tokens/`, {
+        method: 'POST',
+        headers: { cookie: `sessionid=${memberSession}`, 'content-type': 'application/json' },
+        body: JSON.stringify({ name: 'of the member' }),
+      })
+    ).json();
+    const isValid = async () => {
+      const headers = { authorization: `Bearer ${token}` };
+      return (await fetch(`${running.dev.dnsUrl}/token`, { headers })).ok;
+    };
+    const page = await running.open('/teams/acme/access');
+    const role = page.getByLabel('Role of member@acme.test');
+    await role.selectOption('viewer');
+    const plan = page.getByRole('dialog', { name: 'Make member@acme.test a viewer' });
+    await plan.getByText('of the member', { exact: true }).waitFor();
+    await plan.getByRole('button', { name: 'Cancel' }).click();
+    await plan.waitFor({ state: 'hidden' });
+    expect([await role.inputValue(), await isValid()]).toEqual(['member', true]);
+
+    await role.selectOption('viewer');
+    await plan.getByLabel(/^Keep them/).check();
+    await plan.getByRole('button', { name: 'Change role' }).click();
+    await plan.waitFor({ state: 'hidden' });
+    expect([await role.inputValue(), await isValid()]).toEqual(['viewer', true]);
+
+    await role.selectOption('member');
+    await page
+      .getByRole('dialog', { name: 'Make member@acme.test a member' })
+      .getByRole('button', { name: 'Change role' })
+      .click();
+    await page.getByRole('dialog').waitFor({ state: 'hidden' });
+    await revokeDnsToken(running, 'of the member');
+    await closePage(page);
+  });
+
+  it('ends another session of the person, which then has to sign in, and keeps which mails they want', async () => {
+    const phone = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a phone') });
+    await phone.getByText('this one', { exact: true }).waitFor();
+    const page = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a laptop') });
+    await page.getByRole('button', { name: 'End session of a phone' }).press('Enter');
+    await page.getByRole('row', { name: /a phone/ }).waitFor({ state: 'detached' });
+    const mails = page.getByRole('switch', { name: 'Record sets that end soon' });
+    await mails.uncheck({ force: true });
+    await page.getByText('Saved which mails you get').waitFor({ state: 'attached' });
+    await page.reload();
+    await mails.waitFor();
+    expect([await mails.isChecked(), await page.getByRole('switch', { checked: true }).count()]).toEqual([false, 5]);
+    await expectAccessible(page);
+    await phone.reload();
+    await phone.getByRole('heading', { level: 1, name: 'Sign in to Corral' }).waitFor();
+    await closePage(phone);
+    await closePage(page);
+  });
+
+  it('trusts an issuer, refuses conditions that fit anybody at their field, and shows what a pipeline needs', async () => {
+    await running.api('PUT', '/api/v1/teams/acme/service-accounts/deploy/', { spec: { role: 'member' } });
+    const page = await running.open('/teams/acme/access');
+    await page.getByRole('row', { name: /deploy/ }).waitFor();
+    await page.getByRole('button', { name: 'Trust an issuer' }).press('Enter');
+    const subject = page.getByLabel('Subject');
+    await subject.fill('repo:*');
+    await page.getByRole('button', { name: 'Trust issuer' }).press('Enter');
+    await page.locator('input[aria-invalid="true"]').waitFor();
+    await expectAccessible(page);
+    await subject.fill('repo:acme/shop:ref:refs/heads/main');
+    await page.getByRole('button', { name: 'Trust issuer' }).press('Enter');
+    await page.getByRole('row', { name: /^github .*repo:acme\/shop/ }).waitFor();
+    const snippet = page.getByRole('region', { name: 'the configuration for github' });
+    await snippet.getByText('audience=acme/deploy').waitFor();
+    await snippet.getByText('id-token: write').waitFor();
+
+    await page.getByRole('button', { name: 'Remove github' }).press('Enter');
+    await page.getByLabel('Type github to confirm').fill('github');
+    await page.keyboard.press('Enter');
+    await page.getByText('No issuer is trusted.').waitFor();
+    await running.api('DELETE', '/api/v1/teams/acme/service-accounts/deploy/');
     await closePage(page);
   });
 
