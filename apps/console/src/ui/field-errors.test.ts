@@ -27,3 +27,15 @@ test.each<[string, unknown, Record<string, string>, boolean]>([
     isComplete,
   });
 });
+
+test.each([
+  ['spec.url is too long.', 'It is too long.'],
+  ['Somebody else has this URL.', 'Somebody else has this URL.'],
+])('the sentence "%s" does not name its field again', (detail, text) => {
+  const error = new CorralError({
+    ...{ status: 422, code: 'validation_failed', detail: 'The request is not valid.' },
+    errors: [{ pointer: '/spec/url', message: 'is too long', detail }],
+  });
+
+  expect(fieldErrorsOf(error, ['url']).byField).toEqual({ url: text });
+});

@@ -1,4 +1,5 @@
 import { isCorralError } from '@corral/client';
+import { placeOf } from '@corral/contracts';
 
 /** Whether a refusal is about fields alone, so that nothing needs to be said beside them. */
 export interface FieldErrors {
@@ -23,7 +24,10 @@ export function fieldErrorsOf(
     const parts = (pointer === '' ? [''] : pointer.slice(1).split('/')).map((part) =>
       Object.hasOwn(aliases, part) ? (aliases[part] as string) : part,
     );
-    return { field: parts.findLast((part) => fields.includes(part)), text: detail ?? `It ${message}.` };
+    return {
+      field: parts.findLast((part) => fields.includes(part)),
+      text: textAt(pointer, detail) ?? `It ${message}.`,
+    };
   });
   return {
     byField: Object.fromEntries(
@@ -32,4 +36,10 @@ export function fieldErrorsOf(
     ),
     isComplete: found.length > 0 && found.every(({ field }) => field !== undefined),
   };
+}
+
+/** At its field, `spec.url is too long` is `It is too long`. */
+function textAt(pointer: string, detail: string | undefined): string | undefined {
+  const place = `${placeOf(pointer)} `;
+  return detail?.startsWith(place) ? `It ${detail.slice(place.length)}` : detail;
 }
