@@ -16,6 +16,7 @@ export * from './cluster/dns/audit-entry.js';
 export * from './cluster/dns/dns-token.js';
 export * from './cluster/dns/dns-usage.js';
 export * from './cluster/dns/pointing-record-sets.js';
+export * from './cluster/dns/undo.js';
 export { clusterRequestExamples } from './cluster/examples.js';
 export * from './cluster/limits.js';
 export * from './cluster/openapi.js';

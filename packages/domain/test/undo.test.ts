@@ -1,8 +1,8 @@
-import type { AuditEntryBody, ClusterSpec, FieldChange } from '@corral/contracts';
+import type { ClusterSpec, FieldChange } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { isSame, type SetContent } from '../src/plan.js';
-import { changeOfEntry } from '../src/undo/change-of-entry.js';
+import { changeOfEntry, type LoggedEntry } from '../src/undo/change-of-entry.js';
 import { callsOf, undoSet } from '../src/undo/undo-set.js';
 import { undoSpec } from '../src/undo/undo-spec.js';
 
@@ -211,14 +211,14 @@ describe('taking back changes of a cluster', () => {
 describe('an entry of the audit log', () => {
   const dns = { name: 'www.acme', type: 'A', foundApplied: null, beforeBody: null, afterBody: null, foundBody: null };
   const body = { name: 'www.acme', type: 'A', ttl: 60, labels: {}, records: [{ value: 'a', comment: '' }] };
-  const entryOf = (over: object): AuditEntryBody =>
-    ({ kind: 'dns', action: 'dns.create', outcome: 'completed', changes: null, ...over }) as AuditEntryBody;
+  const entryOf = (over: object): LoggedEntry =>
+    ({ kind: 'dns', action: 'dns.create', outcome: 'completed', changes: null, ...over }) as LoggedEntry;
   const ofDns = (over: object, action = 'dns.set_records', outcome = 'completed') =>
     entryOf({ action, outcome, dns: { ...dns, ...over } });
   const ofCluster = (action: string, ...changes: FieldChange[]) =>
     entryOf({ kind: 'cluster', action, dns: null, changes, target: { id: 'c1', name: 'web' } });
 
-  it.each<[string, AuditEntryBody, object]>([
+  it.each<[string, LoggedEntry, object]>([
     ['a creation', ofDns({ afterBody: body }, 'dns.create'), { kind: 'recordSet', before: null, after: set('a', 60) }],
     ['a change', ofDns({ beforeBody: body, afterBody: body }), { kind: 'recordSet', before: set('a', 60) }],
     ['a drift', ofDns({ beforeBody: body }, 'dns.drift', 'observed'), { kind: 'recordSet', after: null }],

@@ -37,8 +37,9 @@ export const apiAudit =
 const outcomes: readonly AuditOutcome[] = ['completed', 'refused', 'pending'];
 
 /** Whether only entries of the other log can fit: otherwise this one would be read to its end in vain. */
-function isOfDns({ kind, action, outcome, type, token, actor }: AuditFilters): boolean {
+function isOfDns({ entry, kind, action, outcome, type, token, actor }: AuditFilters): boolean {
   return (
+    entry?.source === 'dns' ||
     type !== null ||
     token !== null ||
     kind === 'dns' ||
@@ -58,9 +59,10 @@ const actorColumn = `(CASE WHEN entry.user_id IS NOT NULL THEN 'user' WHEN entry
   WHEN entry.operator IS NOT NULL THEN 'operator' ELSE 'service' END)`;
 
 function pageOfLog(query: AuditQuery): Sql {
-  const { kind, action, outcome, name, actor, requestId } = query.filters;
+  const { entry, kind, action, outcome, name, actor, requestId } = query.filters;
   // The one that leaves the fewest entries comes first: an index serves it, and the others are conditions.
   const filters: IndexedBy = [
+    ...(entry === null ? [] : [['entry.id', sql`${entry.number}::bigint`] as const]),
     ...(requestId === null ? [] : [['entry.request_id', sql`${requestId}`] as const]),
     ...(name === null ? [] : [['entry.target_name', sql`${name}`] as const]),
     ...(actor === null ? [] : [actorIs(actor)]),

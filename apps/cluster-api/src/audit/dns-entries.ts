@@ -56,7 +56,8 @@ export const dnsAudit =
   };
 
 /** Whether only entries of the other log can fit: otherwise this one would be read to its end in vain. */
-function isOfApi({ kind, action, actor }: AuditFilters): boolean {
+function isOfApi({ entry, kind, action, actor }: AuditFilters): boolean {
+  if (entry?.source === 'api') return true;
   return (kind !== null && kind !== 'dns') || (action !== null && !action.startsWith('dns.')) || actor === 'operator';
 }
 
@@ -74,7 +75,7 @@ const isOfKind = (actor: 'user' | 'account'): Sql =>
   sql`${isOfSession} AND ${sqlText(actor === 'user' ? 'created_by' : 'account')} IS NOT NULL`;
 
 function pageOfLog(query: AuditQuery): Sql {
-  const { action, outcome, name, type, token, actor, requestId } = query.filters;
+  const { entry, action, outcome, name, type, token, actor, requestId } = query.filters;
   const operation = action?.slice('dns.'.length) ?? null;
   const kindOfActor = actor !== null && actorsOfLog.includes(actor) ? actor : null;
   const conditions = [
@@ -97,6 +98,7 @@ function pageOfLog(query: AuditQuery): Sql {
     ...(isOfPerson ? [tokensOf(query, actor)] : []),
   ];
   const rare: IndexedBy = [
+    ...(entry === null ? [] : [['entry.id', sql`${entry.number}::bigint`] as const]),
     ...(requestId === null ? [] : [['entry.request_id', sql`${requestId}`] as const]),
     ...(name === null ? [] : [['entry.name', sql`${name}`] as const]),
   ];

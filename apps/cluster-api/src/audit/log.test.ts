@@ -2,7 +2,6 @@ import { asTeamId, checkClusterAnswer } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
-  type AuditFilters,
   type AuditPage,
   type AuditPosition,
   type AuditQuery,
@@ -11,21 +10,9 @@ import {
   auditLog,
   compareEntries,
   type DnsAuditRecord,
+  noFilters,
 } from './log.js';
 import { auditBody } from './view.js';
-
-const noFilters: AuditFilters = {
-  kind: null,
-  action: null,
-  outcome: null,
-  name: null,
-  type: null,
-  token: null,
-  actor: null,
-  requestId: null,
-  from: null,
-  to: null,
-};
 
 const recordAt = (position: AuditPosition): AuditRecord => ({
   ...position,

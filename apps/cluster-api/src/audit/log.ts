@@ -16,8 +16,24 @@ export interface AuditPosition extends PositionInLog {
   readonly source: AuditSource;
 }
 
+export interface EntryId {
+  readonly source: AuditSource;
+  readonly number: bigint;
+}
+
+const wellFormed = /^([a-z]+)-(\d{1,18})$/;
+
+/** @returns null unless it may be the id of an entry, as clients see it */
+export function parseEntryId(text: string): EntryId | null {
+  const [, name, number] = wellFormed.exec(text) ?? [];
+  const source = auditSources.find((known) => known === name);
+  return source === undefined || number === undefined ? null : { source, number: BigInt(number) };
+}
+
 /** Null means no filter. */
 export interface AuditFilters {
+  /** A single entry. */
+  readonly entry: EntryId | null;
   readonly kind: AuditKind | null;
   readonly action: string | null;
   readonly outcome: AuditOutcome | null;
@@ -93,6 +109,20 @@ export type ReadLog = (query: AuditQuery) => Promise<AuditPage>;
 const NUMBER_MAX = 2n ** 63n - 1n;
 /** Page size of exports. Small enough that rendering a page does not delay other requests. */
 const EXPORTED_AT_ONCE = 500;
+
+export const noFilters: AuditFilters = {
+  entry: null,
+  kind: null,
+  action: null,
+  outcome: null,
+  name: null,
+  type: null,
+  token: null,
+  actor: null,
+  requestId: null,
+  from: null,
+  to: null,
+};
 
 /** Merges both logs. They are two tables, because the DNS log is also the ledger of running writes. */
 export function auditLog(logs: Readonly<Record<AuditSource, ReadLog>>) {

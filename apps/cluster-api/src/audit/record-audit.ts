@@ -25,12 +25,14 @@ function auditedAccountOf({ account }: AuditActor): AuditedAccount | null {
   return { id, name, tokenId, issuer, subject };
 }
 
+export type AuditDetail = Readonly<Record<string, string | number | boolean | null>>;
+
 export interface AuditedChange {
   readonly action: AuditAction;
   readonly target: { readonly kind: string; readonly id: string; readonly name: string };
   /** What the action changed. Must not contain secrets. */
   readonly changes?: readonly FieldChange[] | null;
-  readonly detail?: Readonly<Record<string, string | number | boolean | null>>;
+  readonly detail?: AuditDetail;
 }
 
 /**

@@ -1,29 +1,46 @@
 import {
+  type AuditEntryBody,
   type AuditKind,
   type AuditOutcome,
   type ClusterOperationId,
   clusterLimits,
   parseTime,
+  parseUndoEntries,
+  parseUndoEntry,
+  type UndoEntries,
 } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
+import { changeOfEntry } from '@corral/domain';
 import { queryOf } from '@corral/http-api';
-import type { Request, RequestHandler } from 'express';
-import { callerOf } from '../http/caller.js';
+import type { Request, RequestHandler, Response } from 'express';
+import { callerOf, sessionOf } from '../http/caller.js';
 import { sendJsonLines } from '../http/json-lines.js';
 import { teamConcurrencyLimit } from '../http/limits.js';
-import { parsePaging } from '../http/request.js';
+import { bodyOf, parsePaging, purposeOf } from '../http/request.js';
 import { type Cursor, renderCursor } from '../paging.js';
-import { invalidField } from '../problem.js';
+import { found, invalidField } from '../problem.js';
+import type { Services } from '../services.js';
 import { apiAudit } from './api-entries.js';
 import { dnsAudit } from './dns-entries.js';
-import { type AuditFilters, type AuditPosition, auditLog, auditSources } from './log.js';
+import { type AuditFilters, type AuditPosition, auditLog, parseEntryId } from './log.js';
+import { undo } from './undo.js';
+import { entriesToUndo } from './undo-plan.js';
 import { auditBody } from './view.js';
 
 /** The handlers of a team's audit log. */
-export function auditRoutes({ prisma }: { readonly prisma: Prisma }) {
+export function auditRoutes(services: Services) {
+  const { prisma } = services;
   const log = auditLog({ api: apiAudit(prisma), dns: dnsAudit(prisma) });
   const { auditExportsPerTeam: perTeam, auditExportsPerProcess: perProcess } = clusterLimits;
   const exporting = teamConcurrencyLimit({ perTeam, perProcess }, 'Exports of the audit log');
+  const sendUndone = async (
+    req: Request,
+    res: Response,
+    entries: readonly AuditEntryBody[],
+    overwrite: string | null,
+  ): Promise<void> => {
+    const plan = await undo(services, callerOf(res), entries, { purpose: purposeOf(req), overwrite });
+    res.status(plan.items.some(({ state }) => state === 'begun') ? 202 : 200).json(plan);
+  };
   return {
     async listAudit(req, res) {
       const { team } = callerOf(res);
@@ -44,13 +61,46 @@ export function auditRoutes({ prisma }: { readonly prisma: Prisma }) {
         await sendJsonLines(req, res, entries(), `audit-${team.slug}.ndjson`);
       });
     },
+
+    async undoAuditEntry(req, res) {
+      const { overwrite = null } = parseUndoEntry(bodyOf(req, { absent: {} }));
+      const entry = found(parseEntryId(req.params.id as string));
+      const entries = await entriesToUndo(services, callerOf(res), { entry }, isOwnOf(res));
+      found(entries[0] ?? null);
+      await sendUndone(req, res, entries, overwrite);
+    },
+
+    async undoAudit(req, res) {
+      const { overwrite = null, ...wish } = parseUndoEntries(bodyOf(req));
+      const isOwn = isOwnOf(res);
+      const isWanted = (entry: AuditEntryBody) => isOwn(entry) && changeOfEntry(entry).kind !== 'nothing';
+      const entries = await entriesToUndo(services, callerOf(res), undoFiltersOf(wish), isWanted);
+      await sendUndone(req, res, entries, overwrite);
+    },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+/** The log is for administrators. Others take back only what they did themselves. */
+function isOwnOf(res: Response): (entry: AuditEntryBody) => boolean {
+  const { role, account } = callerOf(res);
+  if (role === 'admin') return () => true;
+  const [kind, id] = account === null ? ['user', String(sessionOf(res)?.userNumber)] : ['account', account.id];
+  return ({ actor }) => actor.kind === kind && actor.id === id;
+}
+
+function undoFiltersOf({ requestId, since, until, actor, name }: UndoEntries): Partial<AuditFilters> {
+  if (requestId === undefined && since === undefined) {
+    throw invalidField('validation_failed', '/since', 'must be set, or requestId');
+  }
+  const [from, to] = [parseTime(since ?? ''), parseTime(until ?? '')];
+  return { requestId: requestId ?? null, from, to, actor: actor ?? null, name: name ?? null };
 }
 
 function filtersOf(req: Request): AuditFilters {
   const query = queryOf(req);
   const timeOf = (name: string): Date | null => parseTime(query.get(name) ?? '');
   return {
+    entry: null,
     kind: query.get('kind') as AuditKind | null,
     action: query.get('action'),
     outcome: query.get('outcome') as AuditOutcome | null,
@@ -69,14 +119,11 @@ const cursorAt = ({ createdAt, source, number }: AuditPosition): Cursor => [
   `${source}-${number}`,
 ];
 
-const entryId = /^([a-z]+)-(\d{1,18})$/;
-
 function positionOf([time, id]: Cursor): AuditPosition {
   const createdAt = parseTime(time as string);
-  const [, name, number] = entryId.exec(id as string) ?? [];
-  const source = auditSources.find((known) => known === name);
-  if (createdAt === null || source === undefined || number === undefined) {
+  const entry = parseEntryId(id as string);
+  if (createdAt === null || entry === null) {
     throw invalidField('validation_failed', '/query/cursor', 'must be the `next` value of a page');
   }
-  return { createdAt, source, number: BigInt(number) };
+  return { createdAt, ...entry };
 }

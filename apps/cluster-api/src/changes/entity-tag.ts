@@ -41,7 +41,8 @@ export function contentTagOf(id: string, declared: object | number, body: object
   return `${id}.${typeof declared === 'number' ? declared : digestOf(declared)}.${digestOf(body)}`;
 }
 
-const digestOf = (value: object): string =>
+/** A short digest of a value of JSON. */
+export const digestOf = (value: object): string =>
   createHash('sha256')
     .update(canonicalize(value) as string)
     .digest('base64url')

@@ -8,6 +8,7 @@ import {
   type NodePoolSpecInput,
   parseClusterPut,
 } from '@corral/contracts';
+import type { AuditDetail } from '../audit/record-audit.js';
 import type { CatalogueResult } from '../catalogue/cached-catalogue.js';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { checkPreconditions, entityTagOf, type Preconditions } from '../changes/entity-tag.js';
@@ -102,6 +103,8 @@ interface SpecChange extends ChangeOptions {
   readonly declaredPools?: readonly NodePoolSpecInput[] | undefined;
   /** Dotted, for the audit log. */
   readonly action: AuditAction;
+  /** For the audit log. */
+  readonly detail?: AuditDetail;
   /** @throws Problem when the change does not apply to this cluster */
   readonly desiredOf: (current: ClusterRecord | null) => ClusterSpec;
 }
@@ -216,6 +219,7 @@ async function attempt(
     claims,
     action: change.action,
     changes,
+    detail: change.detail,
   });
   return { outcome: { kind: 'accepted', ...accepted, changes }, claims };
 }

@@ -11,7 +11,7 @@ import {
   type OperationId,
 } from '@corral/contracts';
 import { isUniqueViolation } from '@corral/database';
-import { recordAudit } from '../audit/record-audit.js';
+import { type AuditDetail, recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import { type Claims, claimsDetail } from '../node-pools/claim-servers.js';
 import { releaseServers } from '../node-pools/store.js';
@@ -62,6 +62,7 @@ export interface AcceptedChange {
   readonly action: AuditAction;
   /** What the change does to the declaration, for the audit log. */
   readonly changes: readonly FieldChange[] | null;
+  readonly detail?: AuditDetail | undefined;
 }
 
 type Effect =
@@ -87,7 +88,7 @@ export interface Accepted {
 /** Writes an accepted change, its operation and the audit entry, and ends superseded operations. */
 export async function acceptChange(locked: ClusterView, accepted: AcceptedChange): Promise<Accepted> {
   const { db, caller, name, current, now } = locked;
-  const { operationId: id, declaration, effect, claims, action, changes } = accepted;
+  const { operationId: id, declaration, effect, claims, action, changes, detail } = accepted;
   if (current === null && effect.kind !== 'declare') {
     throw new Error(`A cluster that does not exist cannot be changed: ${effect.kind}`);
   }
@@ -100,7 +101,12 @@ export async function acceptChange(locked: ClusterView, accepted: AcceptedChange
     db,
     caller,
     { id, kind, generation, desiredHash, isDone, now, supersedes: current !== null },
-    { action, target: { kind: 'Cluster', id: clusterId, name }, changes, detail: claimsDetail(claims) },
+    {
+      action,
+      target: { kind: 'Cluster', id: clusterId, name },
+      changes,
+      detail: { ...claimsDetail(claims), ...detail },
+    },
   );
   const cluster = await findCluster(db, caller.team.id, name);
   return { cluster: cluster as ClusterRecord, operation };

@@ -345,7 +345,7 @@ describe('the example of a body', () => {
   /* Sends the example of every request body to its operation. */
 
   /** They show a moment, or what another program or person issued a moment before, which is refused for being unknown. */
-  const ofAMoment = ['authorize', 'exchangeToken', 'decideDeviceSignIn', 'replayWebhook'];
+  const ofAMoment = ['authorize', 'exchangeToken', 'decideDeviceSignIn', 'replayWebhook', 'undoAuditEntry'];
 
   const PROJECT = 'a-token-of-the-cloud-project-of-these-examples';
   const BILLING = 'a-secret-of-the-billing-system';

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { apiAudit } from '../../src/audit/api-entries.js';
 import { dnsAudit } from '../../src/audit/dns-entries.js';
-import type { AuditFilters, AuditSource } from '../../src/audit/log.js';
+import { type AuditFilters, type AuditSource, noFilters } from '../../src/audit/log.js';
 import { givenApiEntry, givenDnsEntry, givenToken, givenZone } from '../support/given-audit.js';
 import { recordedLog } from '../support/recorded-log.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
@@ -203,19 +203,9 @@ describe('the plan of a page', () => {
       },
     } as unknown as Transaction;
     const log = { api: apiAudit, dns: dnsAudit }[source](counting as Parameters<typeof apiAudit>[0]);
-    const none = {
-      kind: null,
-      action: null,
-      outcome: null,
-      name: null,
-      type: null,
-      token: null,
-      actor: null,
-      requestId: null,
-    };
     const page = await log({
       teamId: TEAM,
-      filters: { ...none, from: null, to: null, ...filters },
+      filters: { ...noFilters, ...filters },
       after: null,
       limit: 50,
     });

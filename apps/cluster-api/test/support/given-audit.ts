@@ -19,6 +19,7 @@ export interface DnsEntry {
   readonly upstreamBody: string | null;
   readonly foundBody: string | null;
   readonly beforeBody: string | null;
+  readonly afterBody: string | null;
   readonly foundApplied: boolean | null;
   readonly count: number;
   readonly refusalCode: string | null;
@@ -60,8 +61,8 @@ export async function givenDnsEntry(
   const { rows } = await pool.query<{ id: number }>(
     `INSERT INTO dns_audit_entry (team_id, actor, token_id, zone_id, name, type, operation, state, request_body,
                                   upstream_status, upstream_body, found_body, found_applied, lease_until, created_at,
-                                  count, refusal_code, before_body, request_id)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16, $17, $18) RETURNING id`,
+                                  count, refusal_code, before_body, request_id, after_body)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, now(), $14, $15, $16, $17, $18, $19) RETURNING id`,
     [
       team.id,
       actor,
@@ -81,6 +82,7 @@ export async function givenDnsEntry(
       entry.refusalCode ?? null,
       beforeBody,
       entry.requestId ?? null,
+      entry.afterBody ?? null,
     ],
   );
   return `dns-${rows[0]?.id}`;

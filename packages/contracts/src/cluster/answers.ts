@@ -19,6 +19,7 @@ import { auditEntrySchema } from './dns/audit-entry.js';
 import { createdDnsTokenSchema, dnsSessionSchema, dnsTokenSchema } from './dns/dns-token.js';
 import { dnsUsageSchema, recordSetChangesSchema } from './dns/dns-usage.js';
 import { danglingRecordSetListSchema, pointingRecordSetsSchema } from './dns/pointing-record-sets.js';
+import { undoPlanSchemaOf } from './dns/undo.js';
 import { clusterLimits } from './limits.js';
 import { deviceAuthorizationSchema, deviceSignInSchema } from './people/device-sign-in.js';
 import { notificationsSchema } from './people/notifications.js';
@@ -363,6 +364,7 @@ export const clusterAnswerSchemas = {
   usage: usageSchema,
   auditEntry: auditEntrySchema,
   auditLog: list(auditEntrySchema),
+  undoPlan: undoPlanSchemaOf(operationSchema),
   teamEvent: teamEventSchemaOf([
     clusterSchema,
     nodePoolSchema,

@@ -197,6 +197,39 @@ const auditEntry = {
   dns: null,
   createdAt: at,
 };
+const www = (value: string) => ({ records: [{ value, comment: null }], ttl: 300, labels: {} });
+const undoPlan = {
+  dryRun: true,
+  tag: 'JtqfRUQ2mUJ8bq0kU6cvGA',
+  items: [
+    {
+      kind: 'recordSet',
+      name: 'www.acme',
+      type: 'A',
+      entries: ['dns-4711'],
+      state: 'planned',
+      reason: null,
+      now: www('192.0.2.3'),
+      before: www('192.0.2.1'),
+      to: www('192.0.2.1'),
+      changedSince: [
+        { id: 'dns-4720', action: 'dns.set_records', actor: { kind: 'token', name: 'external-dns' }, createdAt: at },
+      ],
+      overwrites: ['records'],
+      calls: [
+        {
+          method: 'POST',
+          url: 'https://dns.example.org/v1/zones/example.org/rrsets/www.acme/A/actions/set_records',
+          body: { records: [{ value: '192.0.2.1' }] },
+        },
+      ],
+      changes: [],
+      effects: [],
+      costDifference: null,
+      operation: null,
+    },
+  ],
+};
 const usagePoint = {
   from: '2026-11-21T11:00:00.000Z',
   complete: true,
@@ -387,6 +420,7 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
   RecordSetChanges: { items: [{ name: 'www.acme', type: 'A', changedAt: at, changedBy: auditEntry.actor }] },
   UsagePoint: usagePoint,
   AuditEntry: auditEntry,
+  UndoPlan: undoPlan,
   TeamEvent: teamEvent,
   ServiceAccount: {
     apiVersion,
@@ -496,4 +530,6 @@ export const clusterRequestExamples: Readonly<Record<string, object>> = {
   startDeviceSignIn: { client_id: 'corral-cli', device: 'build-server' },
   decideDeviceSignIn: { decision: 'allow' },
   devSignIn: { email: 'admin@acme.test' },
+  undoAuditEntry: { overwrite: undoPlan.tag },
+  undoAudit: { since: '2026-11-21T11:45:00Z', actor: ada.email },
 };

@@ -129,6 +129,8 @@ export const clusterLimits = {
   /** Concurrent exports per process, since an export may take minutes. A team gets at most a quarter. */
   auditExportsPerTeam: 2,
   auditExportsPerProcess: 8,
+  /** Entries that are taken back at once: an import of 200 record sets with three writes each. */
+  undoEntries: 600,
   /** Concurrent requests per process, since the garden issues each kubeconfig and is slow. Administrators have as many again. */
   kubeconfigsPerTeamAtOnce: 8,
   kubeconfigsPerProcessAtOnce: 32,

@@ -112,7 +112,8 @@ export const answerNameOf = (answer: ClusterAnswer): string =>
   answerNames[answer] ?? `${answer[0]?.toUpperCase()}${answer.slice(1)}`;
 
 const { cluster, nodePool, operation, connection, adoptedServer, serviceAccount, auditEntry } = clusterAnswerSchemas;
-const { trustedIssuer, webhook, team, teamList, usage } = clusterAnswerSchemas;
+const { trustedIssuer, webhook, team, teamList, usage, undoPlan } = clusterAnswerSchemas;
+const { items: undoItem } = undoPlan.properties.items;
 const { spec: clusterSpec, status: clusterStatus } = cluster.properties;
 const [subscription] = team.properties.subscription.anyOf;
 const [clusterEffect, poolEffect] = effectsSchema.items.anyOf;
@@ -183,6 +184,9 @@ const answerParts = {
   AuditActor: auditEntry.properties.actor,
   AuditTarget: auditEntry.properties.target,
   DnsWrite: auditEntry.properties.dns.anyOf[0],
+  UndoItem: undoItem,
+  LaterChange: undoItem.properties.changedSince.items,
+  DnsCall: undoItem.properties.calls.items,
   CutBody: dnsWrite.requestBodyCut.anyOf[0],
   Rrset: rrsetSchema,
   RrsetRecord: rrsetSchema.properties.records.items,

@@ -51,6 +51,11 @@ const pathParameters: Readonly<Record<string, ParameterNote>> = {
 
 /** Exceptions, by the preceding part of the path. */
 const byPrecedent: Readonly<Record<string, ParameterNote>> = {
+  'audit/{id}': {
+    description: 'Id of an entry of the audit log, as in the list.',
+    schema: { type: 'string', maxLength: 22, pattern: '^(api|dns)-[0-9]{1,18}$' },
+    example: 'dns-4711',
+  },
   'members/{id}': { description: 'Number of the membership, as in lists.', schema: number, example: 12 },
 };
 

@@ -205,6 +205,20 @@ export const problemCodes = {
     title: 'The cluster is not ready',
     meaning: 'The control plane does not answer yet, or the cluster is hibernated.',
   },
+  undo_conflict: {
+    status: 409,
+    title: 'It was changed again since',
+    meaning:
+      'Undo would take back a later change, too. `detail` names what. The dry run shows who made it and when; send its `tag` as `overwrite` to take ' +
+      'that back as well.',
+  },
+  undo_impossible: {
+    status: 422,
+    title: 'It cannot be taken back',
+    meaning:
+      'Nothing of what the entries did can be taken back: `detail` gives the reason, such as a deleted cluster or a revoked token. The dry run has one for ' +
+      'each thing.',
+  },
   precondition_failed: {
     status: 412,
     title: 'The resource has changed',

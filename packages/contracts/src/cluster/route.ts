@@ -75,3 +75,11 @@ export const paging: readonly ClusterQueryParameter[] = [
 ];
 /** Prefix of team paths. */
 export const team = '/api/v1/teams/{team}';
+
+export const dryRun: ClusterQueryParameter = {
+  name: 'dryRun',
+  type: 'boolean',
+  description:
+    '`true`: validates the request and shows what would change and what that does to the nodes, without changing anything. A ' +
+    'refusal lists every reason in `errors`. It is a read: open to viewers, and to service accounts that may only `read`.',
+};

@@ -12,21 +12,13 @@ import { teamDnsRoutes } from './dns/team-dns-routes.js';
 import { signInRoutes } from './people/sign-in-routes.js';
 import { teamRoutes } from './people/team-routes.js';
 import type { ProblemCode } from './problem-codes.js';
-import { type ClusterQueryParameter, type ClusterRoute, paging, team } from './route.js';
+import { type ClusterRoute, dryRun, paging, team } from './route.js';
 import { adoptedServerRoutes } from './servers/adopted-server-routes.js';
 import { clusterPhases, connectionPhases, operationKinds, operationStates } from './states.js';
 import { usageRoutes } from './usage-routes.js';
 import { webhookRoutes } from './webhooks/webhook-routes.js';
 
 export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.js';
-
-const dryRun: ClusterQueryParameter = {
-  name: 'dryRun',
-  type: 'boolean',
-  description:
-    '`true`: validates the request and shows what would change and what that does to the nodes, without changing anything. A ' +
-    'refusal lists every reason in `errors`. It is a read: open to viewers, and to service accounts that may only `read`.',
-};
 
 const cluster = `${team}/clusters/{name}/`;
 const pools = `${team}/clusters/{cluster}/node-pools/`;
@@ -362,6 +354,8 @@ export const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   deregisterServer: 'adoptedServerDryRun',
   addHostedName: 'hostedNameDryRun',
   putMember: 'memberDryRun',
+  undoAuditEntry: 'undoPlan',
+  undoAudit: 'undoPlan',
 } satisfies Partial<Record<ClusterOperationId, ClusterAnswer>>;
 
 /**

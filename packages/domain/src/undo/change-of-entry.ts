@@ -1,5 +1,24 @@
-import type { AuditEntryBody, AuditKind, FieldChange } from '@corral/contracts';
+import type { AuditKind, AuditOutcome, FieldChange } from '@corral/contracts';
 import { contentOf, type SetContent } from '../plan.js';
+
+/** An entry of the audit log, as clients see it. */
+export interface LoggedEntry {
+  readonly kind: AuditKind;
+  readonly action: string;
+  readonly outcome: AuditOutcome;
+  readonly target: { readonly id: string; readonly name: string };
+  readonly changes: readonly FieldChange[] | null;
+  readonly dns: LoggedWrite | null;
+}
+
+interface LoggedWrite {
+  readonly name: string;
+  readonly type: string;
+  readonly foundApplied: boolean | null;
+  readonly beforeBody: unknown;
+  readonly foundBody: unknown;
+  readonly afterBody: unknown;
+}
 
 /** What an entry of the audit log did, as far as it can be taken back. */
 export type ChangeOfEntry =
@@ -32,7 +51,7 @@ const reasons: Partial<Record<AuditKind, string>> = {
 };
 const OTHERS = 'Only changes of record sets, clusters and node pools can be taken back.';
 
-export function changeOfEntry(entry: AuditEntryBody): ChangeOfEntry {
+export function changeOfEntry(entry: LoggedEntry): ChangeOfEntry {
   const { kind, action, outcome, target, changes, dns } = entry;
   if (dns !== null) return changeOfSet(entry, dns);
   if (outcome === 'refused') return nothing;
@@ -51,7 +70,7 @@ export function changeOfEntry(entry: AuditEntryBody): ChangeOfEntry {
 const mayBegin = ['dns.create', 'dns.add_records', 'dns.drift'];
 const mayEnd = ['dns.delete', 'dns.remove_records', 'dns.drift'];
 
-function changeOfSet({ action, outcome }: AuditEntryBody, dns: NonNullable<AuditEntryBody['dns']>): ChangeOfEntry {
+function changeOfSet({ action, outcome }: LoggedEntry, dns: LoggedWrite): ChangeOfEntry {
   const { name, type } = dns;
   if (type === 'DEMO') return impossible(OTHERS);
   if (outcome === 'pending') return impossible('Its outcome is not known yet. Try again in a minute.');

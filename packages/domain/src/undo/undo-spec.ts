@@ -46,9 +46,8 @@ export function undoSpec(now: ClusterSpec, newestFirst: readonly SpecEntry[]): U
     network: undone('network', ({ network }) => network) as ClusterSpec['network'],
   };
   const pools = [...names].flatMap((name) => undone(`nodePools.${name}`, (spec) => poolOf(spec, name)) ?? []);
-  const isReordered = steps.some(
-    (step) => !isEqual(orderIn(step.before, step.after), orderIn(step.after, step.before)),
-  );
+  const newest = steps[0]?.after ?? now;
+  const isReordered = !isEqual(orderIn(before, newest), orderIn(newest, before));
   return { before, to: { ...to, nodePools: ordered(pools, isReordered ? before : now, before) }, overwrites };
 }
 

@@ -1,6 +1,7 @@
-import { type ClusterQueryParameter, type ClusterRoute, paging, team } from '../route.js';
+import { type ClusterQueryParameter, type ClusterRoute, dryRun, paging, team } from '../route.js';
 import { auditKinds, auditOutcomes } from './audit-entry.js';
 import { dnsTokenPostSchema, dnsTokenStates } from './dns-token.js';
+import { undoEntriesSchema, undoEntrySchema } from './undo.js';
 
 const tokens = `${team}/dns-tokens/`;
 
@@ -115,5 +116,32 @@ export const teamDnsRoutes = [
     answers: { 200: 'auditEntry' },
     lines: true,
     query: auditFilters,
+  },
+  {
+    operationId: 'undoAuditEntry',
+    method: 'post',
+    path: `${team}/audit/{id}/undo/`,
+    summary:
+      'Take back what an entry of the audit log did; callers who are no administrators, only what they did themselves',
+    access: 'member',
+    partialFor: ['member', 'viewer'],
+    answers: { 200: 'undoPlan', 202: 'undoPlan' },
+    problems: ['undo_conflict', 'undo_impossible', 'precondition_failed', 'upstream_unavailable'],
+    body: undoEntrySchema,
+    bodyOptional: true,
+    query: [dryRun],
+  },
+  {
+    operationId: 'undoAudit',
+    method: 'post',
+    path: `${team}/audit/undo/`,
+    summary:
+      'Take back what a request did, or everything in a span of time; callers who are no administrators, only what they did themselves',
+    access: 'member',
+    partialFor: ['member', 'viewer'],
+    answers: { 200: 'undoPlan', 202: 'undoPlan' },
+    problems: ['undo_conflict', 'undo_impossible', 'precondition_failed', 'upstream_unavailable'],
+    body: undoEntriesSchema,
+    query: [dryRun],
   },
 ] as const satisfies readonly ClusterRoute[];
