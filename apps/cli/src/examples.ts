@@ -97,7 +97,7 @@ const examples: readonly string[] = [
   'sessions end 3f0c5a52-9f1f-4c55-8f0e-0d3a1f6a3b52',
   'sessions end-all',
   'usage',
-  'audit',
+  'audit undo dns-4711 --dry-run',
   'open clusters web',
   'doctor',
   "api GET '/api/v1/teams/{team}/usage/?step=day'",

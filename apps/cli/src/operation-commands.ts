@@ -46,6 +46,8 @@ export const clusterCommands = {
   listRecordSetChanges: 'dns leftovers',
   listDanglingRecordSets: 'dns dangling',
   listAudit: 'audit',
+  undoAuditEntry: 'audit undo',
+  undoAudit: 'audit undo',
   listTeamDetails: 'teams list',
   getTeam: 'teams list',
   putTeam: 'teams rename',

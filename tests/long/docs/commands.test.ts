@@ -127,7 +127,7 @@ describeNeeding(
         .replaceAll('https://clusters.example.org', dev.baseUrl)
         .replaceAll('-p 40721', `-p ${dev.dnsServerPort}`)
         .replaceAll(/^corral servers join-command .*/gm, 'until $&; do sleep 0.2; done')
-        .replaceAll(/corral (?:dns import|servers adopt|pools set) (?!.*--dry-run)/g, '$&--yes ');
+        .replaceAll(/corral (?:dns import|servers adopt|pools set|audit undo) (?!.*--dry-run)/g, '$&--yes ');
     }
 
     /** Runs a script in the folder of `npm start`, and signs in where a command asks for that. */

@@ -335,6 +335,39 @@ describe('a pipeline without a DNS token', () => {
   });
 });
 
+describe('what was done', () => {
+  it('is taken back, also after a kill in the middle, and a later change of others only where that is said', async () => {
+    const names = Array.from({ length: 12 }, (_, at) => `undo-${at}.acme`);
+    const since = new Date().toISOString();
+    const input = names.map((name) => `${name} 300 IN A 192.0.2.1`).join('\n');
+    await ann.runWith({ input }, 'dns', 'import', '-', '--yes');
+    expect(await ann.json('dns', 'list', '--type', 'A')).toEqual(
+      expect.arrayContaining(names.map((name) => expect.objectContaining({ name }))),
+    );
+    const span = ['--since', since, '--actor', 'admin@acme.test', '--yes'];
+
+    const undo = ann.start(['audit', 'undo', ...span]);
+    await undo.untilSaid(/record sets: 1 of 12 done/);
+    undo.signal('SIGKILL');
+    await undo.ended;
+    expect(await ann.run('audit', 'undo', ...span)).toMatchObject({ code: 0 });
+
+    const left = await ann.json('dns', 'list');
+    expect(left.filter(({ name }: { name: string }) => names.includes(name))).toEqual([]);
+
+    await ann.run('dns', 'set', 'undo.ci.acme', 'A', '192.0.2.1');
+    const [{ id }] = await ann.json('audit', '--name', 'undo.ci.acme', '--limit', '1');
+    await ci.run('dns', 'set', 'undo.ci.acme', 'A', '192.0.2.2');
+    expect(await ann.run('audit', 'undo', id, '--yes')).toMatchObject({
+      code: 5,
+      out: expect.stringContaining('changed since:'),
+      err: expect.stringContaining('--overwrite'),
+    });
+    expect(await ann.run('audit', 'undo', id, '--yes', '--overwrite')).toMatchObject({ code: 0 });
+    expect(await ann.json('dns', 'list', 'undo.ci.acme')).toEqual([]);
+  });
+});
+
 describe('the service', () => {
   it('says what works for a person and for a service account', async () => {
     expect(await ann.run('doctor')).toMatchObject({

@@ -6,6 +6,7 @@ import { connectTeam, type TeamApi } from '../clusters/team-api.js';
 import { printable, renderTable } from '../output/table.js';
 import { wholeNumber } from '../settings/options.js';
 import { newEntries } from './new-entries.js';
+import { undoCommand } from './undo-command.js';
 
 type AuditEntry = ClusterSchemas['AuditEntry'];
 
@@ -39,7 +40,8 @@ export function auditCommand(withCli: WithCli): Command {
     .option('--request-id <id>', 'only what the request with this X-Correlation-Id did')
     .option('--from <time>', 'only entries at or after this time (RFC 3339)')
     .option('--to <time>', 'only entries before this time')
-    .action(withCli(showAudit));
+    .action(withCli(showAudit))
+    .addCommand(undoCommand(withCli));
 }
 
 const POLL_MS = 2_000;
