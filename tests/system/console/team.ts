@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { waitFor } from '@corral/testing';
 import { beforeAll, expect, it } from '@jest/globals';
+import { recordSetsBeside } from '../../support/console/record-sets-beside.js';
 import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 export const BILLING_SECRET = 'secret-of-the-billing-system-for-tests';
@@ -120,6 +121,29 @@ export function testTeam(started: () => RunningConsole): void {
       'Rockets (globex)',
     );
     await expectAccessible(page);
+    await closePage(page);
+  });
+
+  it('takes back what an entry did, and names a later change that this loses', async () => {
+    const sets = recordSetsBeside(running);
+    await sets.removeAll();
+    await sets.addApi();
+    const address = '/api.acme/A/actions/set_records';
+    for (const value of ['192.0.2.66', '192.0.2.67']) await sets.dns('POST', address, { records: [{ value }] });
+    const page = await running.open('/teams/acme/audit?name=api.acme&action=dns.set_records');
+    await page.getByRole('button', { name: 'Details: Set the records of api.acme' }).last().press('Enter');
+    await page.getByRole('button', { name: 'Undo Set the records of api.acme' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Undo Set the records of api.acme' });
+    await dialog.getByText('Changed again since, and taken back too: records.').waitFor();
+    await dialog.getByRole('button', { name: 'Undo', exact: true }).press('Enter');
+    await dialog.getByText('Confirm that their changes go, too.').waitFor();
+    await expectAccessible(page);
+    await dialog.getByLabel('Also take back the later changes').press('Space');
+    await dialog.getByRole('button', { name: 'Undo', exact: true }).press('Enter');
+    await dialog.getByText('api.acme A changed').waitFor();
+    expect(await sets.setAt('/api.acme/A')).toMatchObject({ rrset: { records: [{ value: '192.0.2.1' }] } });
+    await dialog.getByRole('button', { name: 'Close', exact: true }).last().press('Enter');
+    await dialog.waitFor({ state: 'hidden' });
     await closePage(page);
   });
 

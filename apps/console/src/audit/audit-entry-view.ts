@@ -1,6 +1,6 @@
 import type { ClusterSchemas } from '@corral/client';
 import { placeOf } from '@corral/contracts';
-import { contentOf, type SetContent } from '@corral/domain';
+import { contentOfBody, type SetContent } from '@corral/domain';
 import type { Tone } from '../ui/status.js';
 
 type AuditEntry = ClusterSchemas['AuditEntry'];
@@ -45,9 +45,6 @@ export function rrsetChangeOf({ dns, outcome }: AuditEntry): RrsetChange | null 
   if (typeof before !== 'object' || typeof after !== 'object' || (before === null && after === null)) return null;
   return { from: contentOfBody(before), to: contentOfBody(after) };
 }
-
-const contentOfBody = (body: object | null): SetContent | null =>
-  body === null ? null : contentOf({ records: [], ttl: null, labels: {}, ...body });
 
 /** A changed field: `nodePools[0].minimum`, with its values as text; null for an absent value. */
 export function fieldTextsOf({ changes }: AuditEntry): readonly FieldTexts[] {

@@ -18,6 +18,7 @@ import tableStyles from '../ui/table.module.css';
 import { Time } from '../ui/time.js';
 import styles from './audit.module.css';
 import { actorOf, fieldTextsOf, partsOf, rrsetChangeOf, toneOf } from './audit-entry-view.js';
+import { UndoEntry } from './undo-entry.js';
 
 type AuditEntry = ClusterSchemas['AuditEntry'];
 
@@ -275,6 +276,7 @@ function Details({ entry }: { readonly entry: AuditEntry }) {
         )}
         {entry.dns?.refusalCode != null && <div>Refused with {entry.dns.refusalCode}</div>}
       </div>
+      <UndoEntry entry={entry} />
     </div>
   );
 }

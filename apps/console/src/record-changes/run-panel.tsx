@@ -12,8 +12,8 @@ import type { ChangeRun } from './use-change-run.js';
 
 interface RunProps {
   readonly run: ChangeRun;
-  /** Plans the way back, from what is done. */
-  readonly onWayBack: (wanted: WantedSet[]) => void;
+  /** Plans the way back, from what is done. Without it, there is no button for that. */
+  readonly onWayBack?: ((wanted: WantedSet[]) => void) | undefined;
 }
 
 /** How far a run is, and what can be done about it, in one line. */
@@ -40,7 +40,7 @@ export function RunLine({ run, onWayBack, children }: RunProps & { readonly chil
         </Button>
       )}
       {!isRunning && left === 0 && refused > 0 && <Button onClick={resume}>{`Try ${refused} refused again`}</Button>}
-      {!isRunning && doneChanges.length > 0 && (
+      {!isRunning && onWayBack !== undefined && doneChanges.length > 0 && (
         <Button onClick={() => onWayBack(wayBack(doneChanges))}>Undo these changes …</Button>
       )}
       {children}

@@ -43,7 +43,7 @@ export function useChangeRun(
   team: string,
   key: string,
   onSaved?: (key: string) => void,
-): { run: ChangeRun | null; begin: (plan: ChangePlan) => void } {
+): { run: ChangeRun | null; begin: (plan: Pick<ChangePlan, 'waves'>) => void } {
   const cache = useQueryClient();
   const [stored, store, clear] = useDraft<StoredRun | null>(`record-run.${team}.${key}`, null);
   const [isRunning, setRunning] = useState(false);
@@ -94,7 +94,7 @@ export function useChangeRun(
     },
     [execute, store],
   );
-  const begin = useCallback(({ waves }: ChangePlan) => start({ waves, outcomes: {} }), [start]);
+  const begin = useCallback(({ waves }: Pick<ChangePlan, 'waves'>) => start({ waves, outcomes: {} }), [start]);
   const run = useMemo(
     () =>
       stored === null
