@@ -270,6 +270,7 @@ describe('a suspended team', () => {
       'deleteServiceAccount',
       'deleteTrustedIssuer',
       'deleteWebhook',
+      'removeHostedName',
       'revokeAccountToken',
       'revokeDnsToken',
       'revokeInvitation',
