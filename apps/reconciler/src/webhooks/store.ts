@@ -2,7 +2,6 @@ import type { EventPosition } from '@corral/cluster-data';
 import { asTeamId, asWebhookId, type TeamId, type WebhookId, type WebhookNotice } from '@corral/contracts';
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import type { Sealed } from '@corral/secrets';
-import { timeIn } from '../loop/claim.js';
 
 /** A webhook that this process may serve until `claimedUntil`. */
 export interface ClaimedWebhook {
@@ -24,6 +23,8 @@ export interface ClaimedWebhook {
 export interface WebhookProgress extends Partial<Pick<ClaimedWebhook, 'position' | 'notice'>> {
   readonly isAccepted?: boolean;
 }
+
+const later = (time: Date, ms: number): Date => new Date(time.getTime() + ms);
 
 /** A webhook without events gets a pass that often, so that the age of its position says whether events were lost. */
 const QUIET_HOURS = 1;
@@ -55,8 +56,8 @@ export const webhookStore = (prisma: Prisma) => {
 
     /** @returns null when it is not due, which includes that another process has it */
     async claim(id: WebhookId, leaseMs: number): Promise<ClaimedWebhook | null> {
-      const claimedUntil = await timeIn(prisma, leaseMs);
-      const due = { id, dueAt: { lte: await readClock(prisma) } };
+      const now = await readClock(prisma);
+      const [due, claimedUntil] = [{ id, dueAt: { lte: now } }, later(now, leaseMs)];
       const { count } = await prisma.webhook.updateMany({ where: due, data: { dueAt: claimedUntil } });
       if (count === 0) return null;
       const where = { id, dueAt: claimedUntil };
@@ -79,8 +80,9 @@ export const webhookStore = (prisma: Prisma) => {
       leaseMs: number,
     ): Promise<ClaimedWebhook | null> {
       const { position, notice } = { ...webhook, ...progress };
-      const claimedUntil = await timeIn(prisma, leaseMs);
-      const accepted = { deliveredAt: await readClock(prisma), failures: 0, failingSince: null, lastFailure: null };
+      const now = await readClock(prisma);
+      const claimedUntil = later(now, leaseMs);
+      const accepted = { deliveredAt: now, failures: 0, failingSince: null, lastFailure: null };
       const isOurs = await write(webhook, {
         ...{ positionXid: position.xid, positionId: position.id, positionAt: new Date(position.at) },
         ...{ notice: notice?.kind ?? null, noticeAt: notice?.at ?? null, dueAt: claimedUntil },
@@ -96,9 +98,10 @@ export const webhookStore = (prisma: Prisma) => {
     },
 
     async recordFailure(webhook: ClaimedWebhook, lastFailure: string, againMs: number): Promise<void> {
+      const now = await readClock(prisma);
       await write(webhook, {
-        ...{ lastFailure, failures: { increment: 1 }, dueAt: await timeIn(prisma, againMs) },
-        failingSince: webhook.failingSince ?? (await readClock(prisma)),
+        ...{ lastFailure, failures: { increment: 1 }, dueAt: later(now, againMs) },
+        failingSince: webhook.failingSince ?? now,
       });
     },
   };
