@@ -33,6 +33,8 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     res.writeHead(await status()).end('an answer that nobody reads');
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  // A test that fails before it closes the receiver ends all the same.
+  server.unref();
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?x=1`,
     received,

@@ -67,7 +67,7 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByLabel('Address').press('Enter');
     await page.getByText('It is a private address').waitFor();
     await page.getByLabel('Address').fill(receiver.url);
-    await page.getByLabel('Cluster').check();
+    await page.getByRole('checkbox', { name: 'Cluster' }).press('Space');
     await expectAccessible(page);
     await page.getByRole('button', { name: 'Add webhook' }).press('Enter');
     const secret = await snippetOf(page, 'the secret of chat');
@@ -77,7 +77,7 @@ export function testAccess(started: () => RunningConsole): void {
     await row.getByText('failing: status 503').waitFor();
     receiver.answer(() => 200);
     await row.getByRole('button', { name: 'Test chat' }).press('Enter');
-    await row.getByText('ok').waitFor();
+    await row.getByText('ok', { exact: true }).waitFor();
     const [{ payload, headers } = { payload: '', headers: {} }] = receiver.received.slice(-1);
     expect(new Webhook(/whsec_[\w+/]+=*/.exec(secret)?.[0] ?? '').verify(payload, headers)).toMatchObject({
       data: { team: 'acme' },

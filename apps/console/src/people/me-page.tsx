@@ -112,10 +112,11 @@ function Mails() {
   const wanted = useQuery(notificationsQuery());
   const save = useMutation({
     mutationFn: (kinds: NotificationKind[]) => corral.putNotifications({}, { body: { kinds } }),
-    onSuccess: ({ body }) => {
-      cache.setQueryData(notificationsQuery().queryKey, body);
-      announce('Saved which mails you get');
-    },
+    // One after the other, so that the last choice is the one that stays.
+    scope: { id: 'notifications' },
+    onMutate: (kinds) => cache.setQueryData(notificationsQuery().queryKey, { kinds }),
+    onSuccess: () => announce('Saved which mails you get'),
+    onError: () => cache.invalidateQueries({ queryKey: notificationsQuery().queryKey }),
   });
   return (
     <Section title="Mails about">
@@ -127,7 +128,6 @@ function Mails() {
                 key={kind}
                 label={mailWords[kind]}
                 checked={kinds.includes(kind)}
-                disabled={save.isPending}
                 onChange={(event) =>
                   save.mutate(
                     notificationKinds.filter((each) =>

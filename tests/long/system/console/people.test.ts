@@ -114,7 +114,7 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     await page.getByRole('button', { name: 'End session of a phone' }).press('Enter');
     await page.getByRole('row', { name: /a phone/ }).waitFor({ state: 'detached' });
     const mails = page.getByRole('switch', { name: 'Record sets that end soon' });
-    await mails.uncheck({ force: true });
+    await mails.press('Space');
     await page.getByText('Saved which mails you get').waitFor({ state: 'attached' });
     await page.reload();
     await mails.waitFor();
