@@ -153,7 +153,12 @@ export function testRoles(started: () => RunningConsole): void {
 
   it('makes a robot, rotates its tokens and ends it, by keyboard', async () => {
     const page = await running.open('/teams/acme/access');
-    await page.getByRole('button', { name: 'New robot' }).press('Enter');
+    const create = page.getByRole('button', { name: 'New robot' });
+    await create.press('Enter');
+    await waitForFocus(page.getByRole('textbox', { name: 'Name' }));
+    await page.keyboard.press('Escape');
+    await waitForFocus(create);
+    await create.press('Enter');
     await waitForFocus(page.getByRole('textbox', { name: 'Name' }));
     await page.keyboard.type('ci');
     await page.getByLabel('Only these clusters').fill('ci-*');

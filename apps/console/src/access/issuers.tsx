@@ -12,6 +12,7 @@ import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import { type IssuerDraft, issuerPresets, issuerSpecOf, snippetOf } from './issuer-presets.js';
 
 /** Issuers whose tokens become robots of the team, without a stored secret. */
@@ -21,11 +22,18 @@ export function Issuers() {
   const accounts = useQuery(accountsQuery(team));
   const [isAdding, setAdding] = useState(false);
   const [shown, setShown] = useState<string | null>(null);
+  useFocusKept('[data-opens="issuer"]', isAdding);
   const how = issuers.data?.find(({ metadata }) => metadata.name === shown);
   return (
     <Section
       title="Trusted issuers"
-      actions={!isAdding && <Button onClick={() => setAdding(true)}>Trust an issuer</Button>}
+      actions={
+        !isAdding && (
+          <Button data-opens="issuer" onClick={() => setAdding(true)}>
+            Trust an issuer
+          </Button>
+        )
+      }
     >
       <p className="muted">
         A pipeline with a token of a trusted issuer becomes a robot for 15 minutes. It needs no stored secret.

@@ -14,6 +14,7 @@ import { Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
 import {
   actionsProblem,
   emptyRobot,
@@ -29,8 +30,18 @@ export function Robots() {
   const { slug } = useTeam();
   const accounts = useQuery(accountsQuery(slug));
   const [isCreating, setCreating] = useState(false);
+  useFocusKept('[data-opens="robot"]', isCreating);
   return (
-    <Section title="Robots" actions={!isCreating && <Button onClick={() => setCreating(true)}>New robot</Button>}>
+    <Section
+      title="Robots"
+      actions={
+        !isCreating && (
+          <Button data-opens="robot" onClick={() => setCreating(true)}>
+            New robot
+          </Button>
+        )
+      }
+    >
       <p className="muted">A robot is a service account: access of a program to the cluster API.</p>
       <Loaded query={accounts} what="the robots">
         {(all) => (
