@@ -326,22 +326,39 @@ describe('secrets', () => {
     return [keyId, ring.open({ keyId, bytes }, id), version];
   }
 
+  /** A webhook whose secret is sealed with a key. */
+  async function givenWebhook(key: ReturnType<typeof keyOf>): Promise<void> {
+    const id = randomUUID();
+    await admin.pool.query(
+      `WITH person AS (INSERT INTO app_user (email) VALUES ('ann@acme.test') RETURNING id)
+       INSERT INTO webhook (id, team_id, name, url, kinds, sealed_secrets, secrets_key_id, position_xid, position_id, position_at,
+                            due_at, created_by)
+       SELECT $1, team.id, 'chat', 'https://hooks.test', '{}', $2, $3, 0, 0, now(), now(), person.id FROM team, person
+       WHERE slug = 'acme'`,
+      [id, new KeyRing([key]).seal('secret of a webhook', id).bytes, key.id],
+    );
+  }
+
   describe('secrets rotate', () => {
-    it('seals tokens of older keys with the newest, without changing the token version', async () => {
+    it('seals tokens and secrets of older keys with the newest, without changing the token version', async () => {
       await givenConnection('older', old);
       await givenConnection('newer', current);
+      await givenWebhook(old);
 
       expect(await rotateAsJson()).toEqual({
-        rotated: 1,
+        rotated: 2,
         unreadable: [],
         keys: [
-          { id: '2026', secrets: 2, state: 'newest' },
+          { id: '2026', secrets: 3, state: 'newest' },
           { id: '2025', secrets: 0, state: 'unused' },
         ],
       });
 
       expect(await tokenOf('older')).toEqual(['2026', 'token of older', 1]);
       expect(await tokenOf('newer')).toEqual(['2026', 'token of newer', 1]);
+      const [{ id, sealed_secrets: bytes, secrets_key_id: keyId }] = (await admin.pool.query('SELECT * FROM webhook'))
+        .rows;
+      expect([keyId, ring.open({ keyId, bytes }, id)]).toEqual(['2026', 'secret of a webhook']);
     });
 
     it('processes all in batches, and nothing when repeated', async () => {
