@@ -119,7 +119,7 @@ describe('the pool', () => {
     });
 
     it('is true when no connection of the pool became free in time', async () => {
-      const pool = opened({ connectionsMax: 1, connectTimeoutMs: 500 });
+      const pool = opened({ connectionsMax: 1, connectTimeoutMs: 3_000 });
       const holder = await pool.connect();
 
       expect(isDatabaseAway(await failureOf(pool))).toBe(true);
