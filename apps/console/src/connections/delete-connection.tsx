@@ -4,7 +4,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
-import { connectionQuery, teamKey } from '../api/queries.js';
+import { connectionQuery, connectionsQuery, teamKey } from '../api/queries.js';
 import { announce } from '../ui/announcer.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { Section } from '../ui/page.js';
@@ -24,6 +24,8 @@ export function DeleteConnection({ team, connection }: { readonly team: string; 
       ),
     onSuccess: async () => {
       announce(`Deleted ${ref}`);
+      // The list that opens next does not show it for a moment.
+      cache.setQueryData(connectionsQuery(team).queryKey, (all) => all?.filter(({ metadata }) => metadata.ref !== ref));
       await navigate({ to: '/teams/$team/connections', params: { team } });
       cache.removeQueries({ queryKey: [...teamKey(team), 'connection', ref] });
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'connections'] });
