@@ -8,7 +8,7 @@ import { connectTeam, type TeamApi } from '../clusters/team-api.js';
 import { connectZone, type DnsZone } from '../dns/dns-zone.js';
 import { planText } from '../dns/plan-text.js';
 import { runPlan } from '../dns/run-plan.js';
-import { CliError, usageError } from '../exit-codes.js';
+import { CliError, CliExit, usageError } from '../exit-codes.js';
 import { confirm } from '../output/ask.js';
 import { printable } from '../output/table.js';
 import { dryRunOption, durationOption, yesOption } from '../settings/options.js';
@@ -60,11 +60,16 @@ async function undo(cli: Cli, entry: string | undefined, command: Command): Prom
   refuse(plan, setPlan, overwrite);
   if (dryRun) return;
   await confirm(cli.io, 'Make these changes?', yes);
+  const refused: UndoItem[] = [];
   if (plan.items.some(({ kind, state }) => kind === 'cluster' && state === 'planned')) {
     const { items } = (await send({ dryRun: false, ...(overwrite && { overwrite: plan.tag }) })).body;
     for (const { name, operation } of items) if (operation !== null) cli.note(`${name}: operation ${operation.id}`);
+    // Only what was planned has changes.
+    refused.push(...items.filter(({ state, changes }) => state === 'impossible' && changes.length > 0));
+    for (const { name, reason } of refused) cli.alert(printable(`${name}: ${reason}`));
   }
   if (setPlan !== null) await runPlan(cli, zone as DnsZone, setPlan);
+  if (refused.length > 0) throw new CliExit('refused');
 }
 
 function senderOf({ client, team, signal }: TeamApi, entry: string | undefined, options: UndoOptions) {

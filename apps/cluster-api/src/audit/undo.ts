@@ -32,6 +32,7 @@ export async function undo(
   const items: UndoItem[] = [];
   for (const [at, item] of plan.items.entries())
     items.push(await carriedOut(services, caller, item, plan.clusters.get(at)));
+  refuseImpossible({ items });
   return { dryRun: false, tag: plan.tag, items };
 }
 
@@ -60,7 +61,7 @@ function refuseConflict({ items, tag }: FullPlan, overwrite: string | null): voi
   throw new Problem('undo_conflict', `Changed again since: ${what.join(', ')}${many}. ${how}`);
 }
 
-function refuseImpossible({ items }: FullPlan): void {
+function refuseImpossible({ items }: Pick<FullPlan, 'items'>): void {
   if (items.length === 0 || items.some(({ state }) => state !== 'impossible')) return;
   const reasons = new Set(items.map((item) => `${nameOf(item)}: ${item.reason}`));
   throw new Problem('undo_impossible', [...reasons].slice(0, 10).join(' '));

@@ -152,6 +152,19 @@ describe('undo of a change of a cluster', () => {
     expect(await specOf('web')).toMatchObject(pools(3));
   });
 
+  it('is refused to a service account that may not delete, where it would remove a pool', async () => {
+    const token = await t.createAccount(team, 'ci', { role: 'member', actions: ['read', 'change'] });
+    await declare(t, team, 'web');
+    const spec = aClusterSpec({ nodePools: [aPool(), aPool({ name: 'more' })] });
+    await t.api.withToken(token).put(team.path('/clusters/web/')).send({ spec }).expect(202);
+
+    const path = team.path(`/audit/${await newestEntry('web')}/undo/`);
+    const { body } = await t.api.withToken(token).post(path).expect(422);
+
+    expect(body).toMatchObject({ code: 'undo_impossible', detail: expect.stringContaining('may not delete: more') });
+    expect((await specOf('web')).nodePools).toHaveLength(2);
+  });
+
   it('of a span of time goes on where it was interrupted, and leaves the changes of others alone', async () => {
     for (const name of ['one', 'two', 'three']) await declare(t, team, name, pools(3));
     const since = new Date().toISOString();
