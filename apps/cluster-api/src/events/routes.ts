@@ -1,28 +1,49 @@
 import { outside } from '@corral/admission';
+import { bearerToken } from '@corral/auth';
 import { areEventsKept, type EventPosition, parsePosition, readEvents } from '@corral/cluster-data';
-import type { ClusterOperationId } from '@corral/contracts';
+import {
+  type ClusterOperationId,
+  type ClusterRoute,
+  clusterRoutes,
+  type Role,
+  refusalOfAccount,
+  type TeamId,
+} from '@corral/contracts';
 import { scopeOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import pLimit from 'p-limit';
-import { personCallerOf, sessionCookieOf } from '../http/caller.js';
+import { callerOf, sessionCookieOf } from '../http/caller.js';
 import { concurrencyLimit, teamConcurrencyLimit } from '../http/limits.js';
 import { invalidField } from '../problem.js';
 import type { Services } from '../services.js';
 import { renderEvents, teamFeed } from './feed.js';
 import { type EventTeam, findTeamsWithEvents, readBodies } from './store.js';
-import { eventStreams, type StreamSink } from './streams.js';
+import { type Credential, eventStreams, type StreamSink } from './streams.js';
 
 /** Number of events per read. */
 const PAGE = 100;
 /** Concurrent reads of events, limited so that requests find free database connections. */
 const READINGS_AT_ONCE = 3;
 
+const route = (clusterRoutes as readonly ClusterRoute[]).find(
+  ({ operationId }) => operationId === 'streamTeamEvents',
+) as ClusterRoute;
+
 /** The handler of event streams. */
-export function eventRoutes({ config, prisma, sessions, eventNotifications, health, metrics, log }: Services) {
+export function eventRoutes({
+  config,
+  prisma,
+  sessions,
+  accounts,
+  eventNotifications,
+  health,
+  metrics,
+  log,
+}: Services) {
   const { heartbeatMs, retryMs, limits } = config.events;
   const reads = pLimit(READINGS_AT_ONCE);
   const ofTeam = teamConcurrencyLimit(limits, 'Streams of events');
-  const ofPerson = concurrencyLimit(limits.perPerson, 'Streams of events of this person');
+  const ofPerson = concurrencyLimit(limits.perPerson, 'Streams of events of this person or service account');
 
   const startFeed = (team: EventTeam, membersChanged: () => Promise<void>) =>
     teamFeed({
@@ -40,10 +61,19 @@ export function eventRoutes({ config, prisma, sessions, eventNotifications, heal
       onError: (error) => log.warn('events not read', { team: team.slug, error }),
       onHeld: (forMs) => log.warn('events wait for a transaction that does not end', { team: team.slug, forMs }),
     });
+  const findRoles = async ({ secret, isAccount }: Credential): Promise<ReadonlyMap<TeamId, Role>> => {
+    if (!isAccount) {
+      const session = await sessions.find(secret);
+      return new Map(session?.memberships.map(({ teamId, role }) => [teamId, role]));
+    }
+    const account = await accounts.find(secret);
+    const mayFollow = account !== null && refusalOfAccount(account, route, null) === null;
+    return new Map(mayFollow ? [[account.team.id, account.role]] : []);
+  };
   const streams = eventStreams({
     startFeed,
     findTeamsWithEvents: (ends) => reads(() => findTeamsWithEvents(prisma, ends)),
-    findSession: (secret) => sessions.find(secret),
+    findRoles,
     heartbeatMs,
     retryMs,
     ending: health.draining,
@@ -66,21 +96,22 @@ export function eventRoutes({ config, prisma, sessions, eventNotifications, heal
 
   return {
     async streamTeamEvents(req, res) {
-      const { team, userId, role } = personCallerOf(res);
-      const secret = sessionCookieOf(req) as string;
+      const { team, userId, account, role } = callerOf(res);
+      const isAccount = account !== null;
+      const secret = (isAccount ? bearerToken(req.rawHeaders) : sessionCookieOf(req)) as string;
       const after = lastEventIdOf(req);
       if (req.method === 'HEAD') {
         sendStreamHead(res);
         res.end();
         return;
       }
-      const follower = { team, viewer: { userId, role }, secret, after };
+      const follower = { team, viewer: { userId, role }, credential: { secret, isAccount }, after };
       const stream = async (): Promise<void> => {
         const leave = await streams.follow(follower, () => openAnswer(res));
         await outside(scopeOf(res), () => untilClosed(res));
         leave();
       };
-      await ofPerson(userId, () => ofTeam(team.id, stream));
+      await ofPerson(account?.id ?? (userId as string), () => ofTeam(team.id, stream));
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

@@ -1,4 +1,3 @@
-import type { Session } from '@corral/auth';
 import { comparePositions, type EventPosition, renderPosition } from '@corral/cluster-data';
 import {
   type Role,
@@ -14,15 +13,24 @@ import { Problem } from '../problem.js';
 import { RETRY_MS, type RenderedEvent, renderBlock, type TeamFeed } from './feed.js';
 import type { EventTeam, TeamEnd } from './store.js';
 
-/** The user of a stream, with the current role. */
+/** The person or service account of a stream, with the current role. */
 export interface Viewer {
-  readonly userId: UserId;
+  /** Null for a service account. */
+  readonly userId: UserId | null;
   readonly role: Role;
 }
 
-/** Whether the user could GET the resource. Members see their own DNS tokens and everything else of the team. */
+/** Whether the viewer could GET the resource. Members see their own DNS tokens and everything else of the team. */
 function mayRead({ kind, ownerId }: RenderedEvent, { userId, role }: Viewer): boolean {
+  if (userId === null) return kind !== 'DnsToken' && kind !== 'Member';
   return kind !== 'DnsToken' || roleCovers(role, 'admin') || ownerId === userId;
+}
+
+/** What a stream was opened with, and ends with. */
+export interface Credential {
+  /** The value of the session cookie, or the token of a service account. */
+  readonly secret: string;
+  readonly isAccount: boolean;
 }
 
 /** The connection of a client. */
@@ -40,8 +48,7 @@ export interface Follower {
   readonly team: EventTeam;
   /** The reader, as authorized by the request. */
   readonly viewer: Viewer;
-  /** The value of the session cookie. */
-  readonly secret: string;
+  readonly credential: Credential;
   /** Null to start at the current end. */
   readonly after: EventPosition | null;
 }
@@ -146,8 +153,8 @@ export interface StreamsOptions {
   readonly startFeed: (team: EventTeam, membersChanged: () => Promise<void>) => TeamFeed;
   /** Finds the teams that have events after their end: some events have no notification, and notifications can be lost. */
   readonly findTeamsWithEvents: (ends: readonly TeamEnd[]) => Promise<readonly TeamId[]>;
-  /** @returns null for a session that has ended */
-  readonly findSession: (secret: string) => Promise<Session | null>;
+  /** The current roles in the teams whose events may be followed: none once the session or token has ended. */
+  readonly findRoles: (credential: Credential) => Promise<ReadonlyMap<TeamId, Role>>;
   readonly heartbeatMs: number;
   /** Minimum reconnection delay for clients in ms. Up to twice that is sent, to spread reconnections. */
   readonly retryMs: number;
@@ -163,7 +170,7 @@ interface Reader extends Follower {
 const POLL_MS = 1_000;
 /** Heartbeats are many, so that silence is noticed soon. What reads the database is done less often. */
 const HEARTBEATS_PER_CHECK = 4;
-/** Concurrent look-ups of sessions per check. */
+/** Concurrent look-ups of sessions and tokens per check. */
 const LOOK_UPS_AT_ONCE = 4;
 
 /** All open streams of this process. */
@@ -172,12 +179,11 @@ export function eventStreams(options: StreamsOptions) {
   const readers = new Set<Reader>();
   let timers: readonly NodeJS.Timeout[] = [];
 
-  /** Gives the viewers of a session their current roles, and ends the streams that they may no longer follow. */
-  const checkSession = async (secret: string, of: readonly Reader[]): Promise<void> => {
+  /** Gives the viewers with a credential their current roles, and ends the streams that they may no longer follow. */
+  const checkCredential = async (credential: Credential, of: readonly Reader[]): Promise<void> => {
     // An unavailable database does not end streams: no events can be read then either.
-    const session = await options.findSession(secret).catch(() => undefined);
-    if (session === undefined) return;
-    const roles = new Map(session?.memberships.map(({ teamId, role }) => [teamId, role]));
+    const roles = await options.findRoles(credential).catch(() => null);
+    if (roles === null) return;
     for (const { team, stream } of of) {
       const role = roles.get(team.id);
       if (role === undefined) stream.end('session');
@@ -187,8 +193,10 @@ export function eventStreams(options: StreamsOptions) {
   const check = async (those: readonly Reader[]): Promise<void> => {
     // Not shared: a change of members does not wait for the check of all streams.
     const lookUps = pLimit(LOOK_UPS_AT_ONCE);
-    const bySecret = Map.groupBy(those, ({ secret }) => secret);
-    await Promise.all([...bySecret].map(([secret, of]) => lookUps(() => checkSession(secret, of))));
+    const bySecret = Map.groupBy(those, ({ credential }) => credential.secret);
+    await Promise.all(
+      [...bySecret.values()].map((of) => lookUps(() => checkCredential((of[0] as Reader).credential, of))),
+    );
   };
   const checkAll = onceAtATime(() => check([...readers]));
   let heartbeats = 0;

@@ -8,7 +8,7 @@ import fc from 'fast-check';
 import pg from 'pg';
 import type { TestUser } from '../support/checked-client.js';
 import { addConnection, declare, declareDraft } from '../support/clusters.js';
-import { type Following, summaryOf, untilChanges, untilEnded } from '../support/events/follow.js';
+import { type Following, follow, summaryOf, untilChanges, untilEnded } from '../support/events/follow.js';
 import { insertOperation, type LiveTest, startLiveTest, streamsAt } from '../support/events/live-test.js';
 import { type Replica, startReplica } from '../support/events/start-replica.js';
 import { givenZone, ZONE, ZONE_ID } from '../support/given-audit.js';
@@ -282,6 +282,32 @@ describe('events end', () => {
 
       expect(endOf(following)).toMatchObject({ reason: 'session' });
       expect(following.answer.complete).toBe(true);
+    });
+
+    it('is that of service accounts which may read, for all but tokens and members, until their token ends', async () => {
+      const { api } = live;
+      const token = await api.createAccount(api.acme, 'follower', { role: 'viewer' });
+      const following = await live.begin(second, { token });
+      await api.api.as(api.acme.admin).post(api.acme.path('/dns-tokens/')).send({ name: 'unseen' }).expect(201);
+      await live.addOperation(api.acme, 'seen');
+
+      expect((await untilChanges(following, 1)).map(summaryOf)).toEqual(['Operation changed seen']);
+      await api.api.as(api.acme.admin).delete(api.acme.path('/service-accounts/follower/')).expect(204);
+      await untilEnded(following);
+      expect(following.events.at(-1)).toMatchObject({ event: 'end', data: expect.stringContaining('"session"') });
+    });
+
+    it('is not that of service accounts which are narrowed to clusters or must not read', async () => {
+      const { api } = live;
+      for (const [name, narrowing] of [
+        ['one-cluster', { clusters: ['web'] }],
+        ['changes-only', { actions: ['change' as const] }],
+      ] as const) {
+        const token = await api.createAccount(api.acme, name, { role: 'admin', ...narrowing });
+        const { answer } = await follow({ url: second.url, team: api.acme, token });
+        expect([name, answer.statusCode]).toEqual([name, 403]);
+        answer.destroy();
+      }
     });
 
     it('ends with the membership, but not for other members', async () => {

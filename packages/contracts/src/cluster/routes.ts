@@ -329,7 +329,6 @@ export const clusterRoutes = [
     path: `${team}/events/`,
     summary: 'Stream live changes of the team as Server-Sent Events',
     access: 'viewer',
-    people: true,
     answers: { 200: 'teamEvent' },
     events: true,
   },

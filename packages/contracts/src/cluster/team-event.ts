@@ -75,7 +75,7 @@ export const streamEventNames = {
 
 export const streamEndReasons = {
   shutdown: 'This replica is shutting down. Reconnect.',
-  session: 'The session or the membership has ended. Sign in before you reconnect.',
+  session: 'The session, the token or the membership has ended. Sign in, or use another token, before you reconnect.',
   slow: 'The client did not read the events in time. Reconnect with `Last-Event-ID`.',
 } as const;
 export type StreamEndReason = keyof typeof streamEndReasons;

@@ -28,6 +28,8 @@ export interface FollowOptions {
   readonly team: TestTeam;
   /** Default: the team's member. */
   readonly user?: Pick<TestUser, 'cookie'>;
+  /** Of a service account, which then follows instead. */
+  readonly token?: string;
   readonly lastEventId?: string | undefined;
   /** Default: a socket. */
   readonly connect?: () => Duplex;
@@ -38,10 +40,12 @@ export async function follow({
   url,
   team,
   user = team.member,
+  token,
   lastEventId,
   connect,
 }: FollowOptions): Promise<Following> {
-  const headers = { cookie: user.cookie, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
+  const caller = token === undefined ? { cookie: user.cookie } : { authorization: `Bearer ${token}` };
+  const headers = { ...caller, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     get(
       `${url}${team.path('/events/')}`,
