@@ -168,6 +168,18 @@ describe('a mail with notifications', () => {
     expect(await send()).toBe(0);
   });
 
+  it('is not sent to somebody who has left the team since', async () => {
+    await failOperation(grace);
+    sink.breakNext({ effect: { code: 451 }, times: 1 });
+    await findAndSend();
+    await at.pool.query('DELETE FROM membership WHERE user_id = $1', [grace]);
+    await dueNow();
+
+    await send();
+
+    expect(mails()).toEqual([]);
+  });
+
   it('is sent once by processes that find and send at the same time', async () => {
     await failOperation(ada);
 

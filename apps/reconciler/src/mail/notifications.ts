@@ -1,5 +1,5 @@
 import type { NotificationKind } from '@corral/contracts';
-import { type Prisma, readClock } from '@corral/database';
+import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import type { Log } from '@corral/service';
 import { timeIn } from '../loop/claim.js';
 import { inBatches } from '../loop/work.js';
@@ -120,8 +120,16 @@ async function sendOne(
   await prisma.notification.updateMany({ where, data });
 }
 
-/** What one run found for one person, in due order. Another process that claims the same gets nothing. */
+/**
+ * What one run found for one person, in due order. Another process that claims the same gets nothing. Who has left the team is told
+ * nothing more about it.
+ */
 async function claimDigests(prisma: Prisma, limit: number): Promise<ClaimedDigest[]> {
+  await prisma.$executeRaw`
+    DELETE FROM notification
+    WHERE mail_due_at <= ${sqlText(rowClock)}
+      AND NOT EXISTS (SELECT FROM membership
+                      WHERE membership.team_id = notification.team_id AND membership.user_id = notification.user_id)`;
   const due = await prisma.notification.groupBy({
     by: ['userId', 'createdAt', 'mailDueAt'],
     where: { mailDueAt: { lte: await readClock(prisma) } },
