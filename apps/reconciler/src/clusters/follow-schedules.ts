@@ -28,7 +28,8 @@ interface Scheduled {
 interface FollowDeps {
   readonly store: ScheduleStore;
   readonly wake: (ids: readonly ClusterId[]) => Promise<void>;
-  readonly now: () => Date;
+  /** Of the database, as for declarations: by clocks that differ a cluster would change back at a time of its schedule. */
+  readonly now: () => Promise<Date>;
   readonly log: Log;
 }
 
@@ -40,11 +41,12 @@ interface FollowDeps {
 export const followSchedules = ({ store, wake, now, log }: FollowDeps) =>
   async function follow(signal: AbortSignal): Promise<number> {
     const changed: ClusterId[] = [];
-    for (const cluster of await store.findScheduled()) {
+    const [clusters, at] = [await store.findScheduled(), await now()];
+    for (const cluster of clusters) {
       if (signal.aborted) break;
       const { hibernationSchedule, hibernated } = cluster.spec;
       if (hibernationSchedule === undefined) continue;
-      const sleeps = sleepsAt(hibernationSchedule, now());
+      const sleeps = sleepsAt(hibernationSchedule, at);
       if (sleeps === cluster.wasAsleep) continue;
       if (hibernated === sleeps) await store.note(cluster, sleeps);
       else if (await store.setHibernated(cluster, sleeps)) {

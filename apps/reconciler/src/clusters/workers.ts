@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ClusterId, TokenVerdict } from '@corral/contracts';
+import { readClock } from '@corral/database';
 import type { GardenClient, GardenFeature } from '@corral/garden';
 import type { PricesReading } from '@corral/hcloud';
 import type { JobContext, JobHandlers } from '@corral/queue';
@@ -172,7 +173,7 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
         'follow-schedules': withSignal(
           unlessHeld(
             holds,
-            followSchedules({ store: scheduleStore(services), wake: jobs.wake, now: () => new Date(), log }),
+            followSchedules({ store: scheduleStore(services), wake: jobs.wake, now: () => readClock(prisma), log }),
           ),
         ),
         'verify-connections': withSignal(async (signal) => {

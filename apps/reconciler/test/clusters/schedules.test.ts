@@ -1,13 +1,19 @@
 import { silentLog } from '@corral/service';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { followSchedules, scheduleStore } from '../../src/clusters/follow-schedules.js';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { declaredClusters, wakeAll } from '../support/declared-clusters.js';
+import { only } from '../support/only.js';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
 const DAY = new Date('2026-06-01T10:00:00Z');
 const NIGHT = new Date('2026-06-01T22:00:00Z');
+/** Everything but the date. */
+const timers = [
+  ...(['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'] as const),
+  ...(['nextTick', 'queueMicrotask', 'performance', 'hrtime'] as const),
+];
 const office = {
   timeZone: 'Europe/Berlin',
   awake: [{ weekdays: ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'], from: '07:00', until: '20:00' }],
@@ -34,7 +40,7 @@ describe('a cluster with a schedule', () => {
   const followAt = (now: Date) => {
     const wake = async (ids: readonly string[]) =>
       void (await Promise.all(ids.map((id) => reconciler.wake(id as never))));
-    return followSchedules({ store: scheduleStore(at as never), wake, now: () => now, log: silentLog })(
+    return followSchedules({ store: scheduleStore(at as never), wake, now: async () => now, log: silentLog })(
       new AbortController().signal,
     );
   };
@@ -81,6 +87,22 @@ describe('a cluster with a schedule', () => {
 
     await followAt(NIGHT);
     expect(await operations()).toEqual(['cluster.create', 'cluster.hibernate', 'cluster.resume', 'cluster.hibernate']);
+  });
+
+  it('sleeps by the clock of the database, whatever that of the process says', async () => {
+    const always = { weekdays: [...office.awake.flatMap(({ weekdays }) => weekdays), 'saturday', 'sunday'] };
+    const awake = [{ ...always, from: '00:00', until: '24:00' }];
+    const hibernationSchedule = { timeZone: 'UTC', awake, exceptions: [{ date: '2099-06-01' }] };
+    await at.change(cluster, { kind: 'cluster.update', spec: { hibernationSchedule } });
+    const before = await operations();
+    jest.useFakeTimers({ now: new Date('2099-06-01T12:00:00Z'), doNotFake: timers });
+    try {
+      await reconciler.workers.handlers.upkeep['follow-schedules']({}, only({ signal: new AbortController().signal }));
+    } finally {
+      jest.useRealTimers();
+    }
+
+    expect(await operations()).toEqual(before);
   });
 
   it.each([
