@@ -133,6 +133,8 @@ function groupsOf(entries: readonly AuditEntryBody[]): Group[] {
 }
 
 interface Present {
+  /** The names of the zones of demos. */
+  readonly demoZones: ReadonlySet<string>;
   /** By name and type. */
   readonly sets: ReadonlyMap<string, SetContent>;
   /** By id. */
@@ -152,7 +154,9 @@ async function presentThings({ prisma }: Services, { team }: Caller, groups: rea
     select: { name: true, type: true, body: true },
   });
   const clusters = ids.length === 0 ? [] : await findClusters(prisma, team.id, ids);
+  const demoZones = await prisma.dnsZone.findMany({ where: { ofDemos: true }, select: { name: true } });
   return {
+    demoZones: new Set(demoZones.map(({ name }) => name)),
     sets: new Map(
       rows.map(({ name, type, body }) => [`${name} ${type}`, contentOfBody(JSON.parse(body)) as SetContent]),
     ),
@@ -187,17 +191,21 @@ function itemOf({ of, entries }: Group, state: UndoState, more: Partial<UndoItem
   };
 }
 
+const OF_DEMO =
+  'It is of a demo, which only the token of the demo changes. Set it again in the demo, or make another demo.';
+
 const shownSet = (content: SetContent | null): UndoItem['now'] => content && { ...content };
 
 async function planSet(group: Group, context: Context): Promise<UndoItem> {
   const { name, type } = group.of as { name: string; type: string };
+  const zone = group.entries[0]?.dns?.zone as string;
+  if (context.demoZones.has(zone)) return itemOf(group, 'impossible', { reason: OF_DEMO });
   const changes = group.changes as SetChange[];
   const now = context.sets.get(`${name} ${type}`) ?? null;
   const { to, overwrites } = undoSet(now, changes);
   const { config } = context.services;
   const [newest, oldest] = [changes[0], changes.at(-1)] as [SetChange, SetChange];
   const isUntouched = overwrites.length === 0 && isSame(now, newest.after);
-  const zone = group.entries[0]?.dns?.zone as string;
   return itemOf(group, isSame(now, to) ? 'same' : 'planned', {
     now: shownSet(now),
     before: shownSet(oldest.before),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import type { TestUser } from '../support/checked-client.js';
 import { addConnection, converge, declare, runningCluster } from '../support/clusters.js';
-import { givenDnsEntry, givenToken, givenZone, ZONE, ZONE_ID } from '../support/given-audit.js';
+import { givenDnsEntry, givenToken, givenZone, moveToDemo, ZONE, ZONE_ID } from '../support/given-audit.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
@@ -255,6 +255,17 @@ describe('undo of writes of record sets', () => {
     const { body } = await undoAll(team.admin, { requestId }, '?dryRun=true').expect(200);
 
     expect(body.items).toMatchObject([{ entries: [second, first], to: content('192.0.2.1'), overwrites: [] }]);
+  });
+
+  it('of a demo has no plan: no token of the team writes there', async () => {
+    const id = await write('192.0.2.1', '192.0.2.2');
+    await moveToDemo(t, id);
+
+    const { body } = await undo(team.admin, id, {}, '?dryRun=true').expect(200);
+
+    expect(body.items).toMatchObject([
+      { state: 'impossible', calls: [], reason: expect.stringContaining('of a demo') },
+    ]);
   });
 
   it('of a request without entries has nothing to do, and needs a request or a time', async () => {

@@ -37,6 +37,18 @@ export interface ApiEntry {
   readonly createdAt: Date;
 }
 
+const DEMO_ZONE_ID = 7002;
+const DEMO_ZONE = 'demos.test';
+
+/** Creates the zone of demos, to which it moves an entry. */
+export async function moveToDemo({ pool }: TestClusterApi, entry: string): Promise<void> {
+  await pool.query(
+    `INSERT INTO dns_zone (id, name, body, synced_at, of_demos) VALUES ($1, $2, '{}', now(), true) ON CONFLICT DO NOTHING`,
+    [DEMO_ZONE_ID, DEMO_ZONE],
+  );
+  await pool.query('UPDATE dns_audit_entry SET zone_id = $2 WHERE id = $1', [entry.replace('dns-', ''), DEMO_ZONE_ID]);
+}
+
 /** Creates the zone of the entries. */
 export async function givenZone({ pool }: TestClusterApi): Promise<void> {
   await pool.query(
