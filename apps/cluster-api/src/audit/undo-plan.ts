@@ -62,6 +62,8 @@ export interface FullPlan {
 
 /** Later entries about a thing that a plan shows. */
 const LATER_MAX = 20;
+/** Entries of the log that one request reads, those included that do not fit. A log may have millions. */
+const READ_MAX = 20_000;
 
 /**
  * The entries that fit, newest first.
@@ -76,10 +78,14 @@ export async function entriesToUndo(
   isWanted: (entry: AuditEntryBody) => boolean,
 ): Promise<AuditEntryBody[]> {
   const entries: AuditEntryBody[] = [];
+  let read = 0;
   for await (const records of logOf(prisma).readAll(team.id, { ...noFilters, ...filters })) {
     entries.push(...records.map(auditBody).filter(isWanted));
-    if (entries.length <= clusterLimits.undoEntries) continue;
-    const wrong = `fits more than ${clusterLimits.undoEntries} entries: name a shorter time, an actor or a name`;
+    read += records.length;
+    const isOver = entries.length > clusterLimits.undoEntries;
+    if (!isOver && read <= READ_MAX) continue;
+    const many = isOver ? `fits more than ${clusterLimits.undoEntries}` : `spans more than ${READ_MAX}`;
+    const wrong = `${many} entries: name a shorter time, an actor or a name`;
     throw invalidField('validation_failed', '', wrong);
   }
   return entries;

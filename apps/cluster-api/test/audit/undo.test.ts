@@ -268,6 +268,18 @@ describe('undo of writes of record sets', () => {
     ]);
   });
 
+  it('reads only a part of a long log, also for somebody who did nothing in it', async () => {
+    await t.pool.query(
+      `INSERT INTO audit_entry (team_id, action, target_kind, target_id, target_name)
+       SELECT $1, 'team.change', 'Team', $1, 'acme' FROM generate_series(1, 20001)`,
+      [team.id],
+    );
+
+    const { body } = await undoAll(team.member, { since: new Date(Date.now() - 60_000).toISOString() }).expect(422);
+
+    expect(body.detail).toContain('name a shorter time');
+  });
+
   it('of a request without entries has nothing to do, and needs a request or a time', async () => {
     const { body } = await undoAll(team.admin, { requestId: randomUUID() }).expect(200);
     expect(body.items).toEqual([]);
