@@ -22,10 +22,6 @@ export interface GardenView {
   lives(): Promise<ShootLife[]>;
   addShootFaults(...faults: ShootFault[]): Promise<void>;
   clearShootFaults(): Promise<void>;
-  /** @param sameProjectAs another token of the project; without it, the token opens its own project */
-  addProviderToken(token: string, sameProjectAs?: string): Promise<void>;
-  /** From now on, the provider answers the token with 401. */
-  rejectProviderToken(token: string): Promise<void>;
 }
 
 interface Kubeconfig {
@@ -43,8 +39,6 @@ export async function gardenView(cloud: Pick<LocalCloud, 'admin' | 'gardenKubeco
     lives: async () => (await cloud.admin<{ shoots: ShootLife[] }>('GET', '/garden/shoot-history')).shoots,
     addShootFaults: (...faults) => cloud.admin('POST', '/garden/shoot-faults', faults),
     clearShootFaults: () => cloud.admin('DELETE', '/garden/shoot-faults'),
-    addProviderToken: (token, sameProjectAs) => cloud.admin('POST', '/project-tokens', { token, sameProjectAs }),
-    rejectProviderToken: (token) => cloud.admin('DELETE', `/project-tokens/${token}`),
   };
 }
 

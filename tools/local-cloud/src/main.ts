@@ -28,7 +28,6 @@ const cloud = await startLocalCloud({
   ...numbers({
     apiPort: 'API_PORT',
     dnsPort: 'DNS_PORT',
-    dnsDelayMs: 'DNS_DELAY_MS',
     smtpPort: 'SMTP_PORT',
     adminPort: 'ADMIN_PORT',
     gardenPort: 'GARDEN_PORT',

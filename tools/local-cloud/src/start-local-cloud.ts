@@ -22,8 +22,6 @@ export interface LocalCloudOptions {
   apiPort?: number;
   /** UDP. */
   dnsPort?: number;
-  /** How much later than the API the name server has a change, in milliseconds. Default 0. */
-  dnsDelayMs?: number;
   adminPort?: number;
   /** Port of the mail server that stores all mails. */
   smtpPort?: number;
@@ -101,7 +99,6 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
     const admin = createAdmin(cloud, garden, mail);
     const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));
-    cloud.zones.serveLater(options.dnsDelayMs ?? 0);
     const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, { list: () => cloud.zones.served() }));
     return {
       apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,

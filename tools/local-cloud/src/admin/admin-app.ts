@@ -23,7 +23,6 @@ const adminRoutes = (admin: LocalCloudAdmin): RouteTable => ({
   [`DELETE ${RRSET}`]: (asked) => admin.deleteRrset(...rrsetOf(asked)),
   'GET /admin/mails': () => ({ mails: admin.mails() }),
   'POST /admin/project-tokens': ({ req: { body } }) => admin.addProjectToken(body.token, body),
-  'DELETE /admin/project-tokens/:token': ({ param }) => admin.rejectToken(param('token')),
   'GET /admin/servers': () => ({ servers: admin.servers() }),
   'POST /admin/servers': ({ req }) => {
     const { token, ...options } = req.body;
@@ -37,7 +36,6 @@ const adminRoutes = (admin: LocalCloudAdmin): RouteTable => ({
   'GET /admin/garden/shoots/:namespace/:name/nodes': ({ param }) => ({
     nodes: admin.garden.nodes(param('namespace'), param('name')),
   }),
-  'POST /admin/garden/machines': ({ req }) => ({ node: admin.garden.runJoinCommand(req.body) }),
   'POST /admin/garden/watches/drop': ({ req }) => admin.garden.dropWatches(req.body),
   'POST /admin/garden/expiries': ({ req }) => admin.garden.expire(req.body),
   'PATCH /admin/garden/settings': ({ req }) => admin.garden.changeSettings(req.body),

@@ -62,8 +62,6 @@ export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
     },
     /** A read-only token is refused for every write. */
     addProjectToken: (token: string, options?: TokenOptions): void => projectTokens.add(token, options),
-    /** The provider answers 401 to this token from now on. */
-    rejectToken: (token: string): void => projectTokens.reject(token),
     /** Creates a server in the project of a token. */
     addServer: (token: string, options: ServerOptions = {}): Server =>
       servers.add(projectTokens.projectOf(token), options),
