@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import { publicAddresses } from '../../compute/addresses.js';
-import type { KubeObject } from '../kube/object.js';
-import { mergePatch } from '../kube/patches.js';
+import { type KubeObject, mergePatch } from '../kube/object.js';
 import { findWorker, type ShootSpec, type Simulation } from '../shoots/shoot.js';
 import { emptyContents, type JoinedNode } from './contents.js';
 import { configChecksumOf } from './secrets.js';
