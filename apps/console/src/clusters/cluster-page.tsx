@@ -110,7 +110,7 @@ function ClusterFacts({ team, cluster }: ClusterProps) {
         { label: 'Region', value: regionText(spec.region) },
         { label: 'Kubernetes', value: <Version team={team} cluster={cluster} /> },
         ...(spec.hibernationSchedule ? [{ label: 'Schedule', value: scheduleText(spec.hibernationSchedule) }] : []),
-        { label: 'Nodes', value: <span className="numeric">{nodesOf(cluster)}</span> },
+        { label: 'Nodes ready', value: <span className="numeric">{nodesOf(cluster)}</span> },
         { label: 'Cost per month, net', value: <span className="numeric">{costText(status.cost)}</span> },
       ]}
     />

@@ -105,7 +105,7 @@ const columnsOf = (team: string): Column<Cluster>[] => [
     sortBy: ({ spec }) => spec.kubernetesVersion,
     cell: ({ spec, status }) => <span className="mono">{status.kubernetes?.version ?? spec.kubernetesVersion}</span>,
   },
-  { id: 'nodes', label: 'Nodes ready', alignEnd: true, cell: (cluster) => nodesOf(cluster).replace(/ ready$/, '') },
+  { id: 'nodes', label: 'Nodes ready', alignEnd: true, cell: (cluster) => nodesOf(cluster) },
   {
     id: 'cost',
     label: 'Per month, net',
