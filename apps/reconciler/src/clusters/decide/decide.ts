@@ -1,4 +1,3 @@
-import type { ClusterErrorCode, ConditionReason } from '@corral/contracts';
 import { driftOf, isUnowned } from '../drift/drift.js';
 import { migrationOf } from '../judge/phase.js';
 import type { Desired, Observed, Step } from '../model.js';
@@ -121,16 +120,6 @@ function mayHaveBeenApplied({ namespace, pinnedVersion, connection }: Desired): 
 export function isOnHold({ connection }: Desired): boolean {
   if (connection.phase === 'Rejected') return true;
   return connection.phase !== 'Ready' && connection.gardenTokenVersion > 0 && hasNewToken(connection);
-}
-
-/** Why the provider refuses a token, or accepts it for reading only. */
-export function tokenRefusal({ connection }: Desired): {
-  readonly code: ClusterErrorCode;
-  readonly reason: ConditionReason;
-} {
-  return connection.isReadOnly
-    ? { code: 'provider_permission_denied', reason: 'ProviderTokenReadOnly' }
-    : { code: 'provider_token_rejected', reason: 'ProviderTokenRejected' };
 }
 
 /** The first token is written even if unverified: nothing depends on it yet. */

@@ -5,14 +5,13 @@ import {
   driftConditionType,
   type OwnConditionTypeName,
 } from '@corral/contracts';
-import { tokenRefusal } from '../decide/decide.js';
 import { isApplied } from '../decide/shoot-runs.js';
 import { type Drift, driftSentence, isRevertible, shownName } from '../drift/drift.js';
 import type { Desired } from '../model.js';
 import type { GardenCondition, ShootFacts } from '../observe.js';
 import { renderedPools } from '../render.js';
 import { migrationOf, type ShootFindings } from './phase.js';
-import { poolsText, sentenceFor } from './provider-problems.js';
+import { poolsText, sentenceFor, tokenRefusal } from './provider-problems.js';
 
 export type ConditionDraft = Omit<Condition, 'lastTransitionTime'>;
 

@@ -5,7 +5,7 @@ import {
   type ConditionReason,
   driftConditionType,
 } from '@corral/contracts';
-import { absenceConditionType, absenceIsCertainAt, isOnHold, lateCreationMs, tokenRefusal } from '../decide/decide.js';
+import { absenceConditionType, absenceIsCertainAt, isOnHold, lateCreationMs } from '../decide/decide.js';
 import {
   convergedGeneration,
   hasFailed,
@@ -35,7 +35,7 @@ import {
 } from './conditions.js';
 import { observedCluster } from './observed-cluster.js';
 import { migrationOf, nextPassMsFor, phaseOf, progressOf, type ShootFindings } from './phase.js';
-import { type ProviderProblem, sentenceFor } from './provider-problems.js';
+import { type ProviderProblem, sentenceFor, tokenRefusal } from './provider-problems.js';
 import { unchangedVerdict, waitIn } from './waiting.js';
 
 /** Delay after a read that is older than our last write, in milliseconds. */

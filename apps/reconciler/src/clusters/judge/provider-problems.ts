@@ -16,6 +16,13 @@ export interface ProviderProblem {
   readonly isCurrent: boolean;
 }
 
+/** Why the provider refuses a token, or accepts it for reading only. */
+export function tokenRefusal({ connection }: Desired): Pick<ProviderProblem, 'code' | 'reason'> {
+  return connection.isReadOnly
+    ? { code: 'provider_permission_denied', reason: 'ProviderTokenReadOnly' }
+    : { code: 'provider_token_rejected', reason: 'ProviderTokenRejected' };
+}
+
 type Problem = Omit<ProviderProblem, 'workers' | 'remaining' | 'isCurrent'>;
 type Concerned = Partial<Pick<ProviderProblem, 'workers' | 'remaining'>>;
 
