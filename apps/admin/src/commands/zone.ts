@@ -33,6 +33,7 @@ function ownershipText({ teams, ownerless }: Ownership): string {
   return `${shares}\nThese ${ownerless.length} belong to no team and stay as they are. A new team gets those at and below its name:\n\n${orphans}`;
 }
 
+/** Time in which a reconciler has to begin a requested sync. */
 const TAKEN_WITHIN_MS = 30_000;
 
 export function zoneCommand(withContext: WithContext): Command {

@@ -157,6 +157,7 @@ interface DnsHandlerDeps {
 
 /** Delay of the retry after a transient failure, well before the next scheduled run. */
 const RETRY_MS = 30_000;
+/** Delay of a requested sync that found another one in progress. */
 const TURN_MS = 1_000;
 
 /** Handlers of the jobs in the queue `dns`. */
