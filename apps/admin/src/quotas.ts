@@ -11,7 +11,7 @@ import {
 import type { Prisma, Transaction } from '@corral/database';
 import { auditLog } from '@corral/dns-data';
 
-/** Numbers of a team by name: each a number, or null for the default of the installation. */
+/** The quotas or the request limits of a team, by name: null is the default of the installation. */
 export type OwnNumbers<Name extends string> = Readonly<Record<Name, number | null>>;
 
 const quotaColumns = {
@@ -34,7 +34,7 @@ const select = Object.fromEntries(
   [...Object.values(quotaColumns), ...Object.values(limitColumns)].map((column) => [column, true]),
 ) as Record<Column, true>;
 
-/** Numbers that operators set per team, in the columns of its row. */
+/** Reads and writes quotas or request limits, which operators set per team, in the columns of its row. */
 export interface TeamNumbers<Name extends string> {
   readonly names: readonly Name[];
   read(db: Transaction, id: string): Promise<OwnNumbers<Name>>;
@@ -80,7 +80,7 @@ export const quotaDefaults = (dnsRecords: number): Readonly<Record<TeamQuota, nu
   dnsRecords,
 });
 
-/** Those of request limits, per minute, in an installation that has not changed them. */
+/** The defaults of request limits, per minute, in an installation that has not changed them. */
 export const limitDefaults: Readonly<Record<TeamLimit, number>> = {
   dnsRequests: dnsLimits.requestsPerTeamPerMinute,
   dnsTokenRequests: dnsLimits.requestsPerTokenPerMinute,

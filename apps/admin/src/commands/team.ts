@@ -98,8 +98,8 @@ export function teamCommand(withContext: WithContext): Command {
         const team = await getTeam(slug);
         if (yes !== true) {
           const demos = await courseStore(prisma).listLiveDemosOfTeam(team.id);
-          const act = `Nothing has changed. To end the live demos of ${slug} (${demos.length}), add --yes.\n`;
-          print({ team: slug, dryRun: true, demos }, demos.length === 0 ? act : `${demoTable(demos)}\n${act}`);
+          const next = `Nothing has changed. To end the live demos of ${slug} (${demos.length}), add --yes.\n`;
+          print({ team: slug, dryRun: true, demos }, demos.length === 0 ? next : `${demoTable(demos)}\n${next}`);
           return;
         }
         const target = { kind: 'Team', id: team.id, name: slug };
