@@ -23,14 +23,14 @@ export interface RawRequest {
 
 /** Renders a request with `Connection: close`. Adds `Content-Length` for a body. */
 export function renderRequest({ method = 'GET', path, token = null, headers = [], body }: RawRequest): Buffer {
-  const chunked = headers.some(([name]) => name.toLowerCase() === 'transfer-encoding');
+  const isChunked = headers.some(([name]) => name.toLowerCase() === 'transfer-encoding');
   const lines = [
     `${method} ${path} HTTP/1.1`,
     'Host: api.test',
     'Connection: close',
     ...(token === null ? [] : [`Authorization: Bearer ${token}`]),
     ...headers.map(([name, value]) => `${name}: ${value}`),
-    ...(body === undefined || chunked ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
+    ...(body === undefined || isChunked ? [] : [`Content-Length: ${Buffer.byteLength(body)}`]),
     '',
     '',
   ];

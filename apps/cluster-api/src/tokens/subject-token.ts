@@ -3,10 +3,8 @@ import { decodeJwt, decodeProtectedHeader, errors, type JWTPayload, jwtVerify } 
 import type { Claims } from '../accounts/claim-conditions.js';
 import { type KeysOf, KeysUnavailable } from './issuer-keys.js';
 
-/* The token that a pipeline exchanges. */
-
 /**
- * Why an exchange is refused, in the order of the checks: for the metric and for the audit log of the team, never for the
+ * Why the exchange of a pipeline's token is refused, in the order of the checks: for the metric and for the audit log of the team, never for the
  * caller.
  */
 export const exchangeRefusals = [

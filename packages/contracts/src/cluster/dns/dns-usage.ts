@@ -31,6 +31,8 @@ export const dnsUsageSchema = exactly({
     description: 'The upstream’s budget, shared by all teams. Null where unknown.',
   },
 });
+export type DnsUsageBody = FromSchema<typeof dnsUsageSchema>;
+
 /** The quota of records bounds the list, so it has no pages. */
 export const recordSetChangesSchema = exactly({
   items: {
@@ -47,5 +49,3 @@ export const recordSetChangesSchema = exactly({
   },
 });
 export type RecordSetChangesBody = FromSchema<typeof recordSetChangesSchema>;
-
-export type DnsUsageBody = FromSchema<typeof dnsUsageSchema>;
