@@ -72,7 +72,7 @@ export const courseStore = (prisma: Transaction) => ({
   async deactivateCourse(code: string): Promise<boolean> {
     const { count } = await prisma.courseCode.updateMany({
       where: { code, deactivatedAt: null },
-      data: { deactivatedAt: new Date() },
+      data: { deactivatedAt: await readClock(prisma) },
     });
     return count === 1;
   },
