@@ -1,4 +1,5 @@
 import {
+  awakeShareOf,
   type ClusterSpec,
   type Cost,
   type CostDifference,
@@ -11,7 +12,6 @@ import {
 import type { NodePrices } from '@corral/hcloud';
 import Big from 'big.js';
 import type { Columns } from './columns.js';
-import { awakeShareOf } from './hibernation-schedule.js';
 
 /** Whether the garden creates the pool's nodes. Other pools consist of servers that the team adopted. */
 export const isManaged = ({ source }: { readonly source: PoolSource }): boolean => source === 'managed';

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { cancelOperations, lockCluster, type OperationRecord, sleepsAt } from '@corral/cluster-data';
+import { cancelOperations, lockCluster, type OperationRecord } from '@corral/cluster-data';
 import {
   type AuditAction,
   asClusterId,
@@ -9,6 +9,7 @@ import {
   type ConnectionId,
   type FieldChange,
   type OperationId,
+  sleepsAt,
 } from '@corral/contracts';
 import { isUniqueViolation } from '@corral/database';
 import { type AuditDetail, recordAudit } from '../audit/record-audit.js';

@@ -7,11 +7,10 @@ import {
   poolSpecOf,
   poolsOfCluster,
   selectOf,
-  sleepsAt,
   specHashOf,
   storedSpecOf,
 } from '@corral/cluster-data';
-import { asClusterId, type ClusterId, type ClusterSpec } from '@corral/contracts';
+import { asClusterId, type ClusterId, type ClusterSpec, sleepsAt } from '@corral/contracts';
 import type { Log } from '@corral/service';
 import type { Database } from '../services.js';
 

@@ -1,6 +1,5 @@
-import type { HibernationSchedule } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { awakeShareOf, sleepsAt } from './hibernation-schedule.js';
+import { awakeShareOf, type HibernationSchedule, sleepStateAt, sleepsAt } from '../src/index.js';
 
 const workdays = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday'] as const;
 const office: HibernationSchedule = {
@@ -40,6 +39,31 @@ describe('a cluster with a schedule', () => {
     ['sleeps from midnight', '2026-10-25T23:00:00Z', true],
   ])('%s', (_what, at, sleeps) => {
     expect(sleepsAt(nights, new Date(at))).toBe(sleeps);
+  });
+});
+
+const always: HibernationSchedule['awake'] = [
+  { weekdays: [...workdays, 'saturday', 'sunday'], from: '00:00', until: '24:00' },
+];
+
+describe('what a schedule says next', () => {
+  it.each([
+    ['asleep in the night until the morning', office, '2026-06-01T20:00:00Z', true, '2026-06-02 07:00'],
+    ['asleep at the weekend until Monday', office, '2026-06-06T10:00:00Z', true, '2026-06-08 07:00'],
+    ['awake until the evening', office, '2026-06-01T05:00:00Z', false, '2026-06-01 20:00'],
+    ['asleep over dates without hours', office, '2026-12-24T14:00:00Z', true, '2026-12-28 07:00'],
+    [
+      'awake over midnight',
+      { ...office, awake: always, exceptions: [{ date: '2027-03-01' }] },
+      '2026-06-01T05:00:00Z',
+      false,
+      '2027-03-01 00:00',
+    ],
+    ['awake for good', { ...office, awake: always, exceptions: [] }, '2026-06-01T05:00:00Z', false, null],
+  ] as const)('is %s', (_what, schedule, at, asleep, until) => {
+    const [date, time] = until?.split(' ') ?? [];
+    const state = sleepStateAt(schedule as HibernationSchedule, new Date(at));
+    expect(state).toEqual({ asleep, until: until === null ? null : { date, time } });
   });
 });
 
