@@ -115,6 +115,27 @@ export function testClusters(started: () => RunningConsole): void {
     await closePage(page);
   });
 
+  it('gives a cluster a schedule by keyboard, and says what it says next and what it saves', async () => {
+    await declareReady('nightly');
+    const page = await running.open('/teams/acme/clusters/nightly');
+    const sleep = page.getByRole('region', { name: 'Sleep' });
+    await sleep.getByRole('button', { name: 'Add schedule' }).press('Enter');
+    const dialog = page.getByRole('dialog', { name: 'Change the schedule of nightly' });
+    await dialog.getByLabel('Time zone').selectOption('Europe/Berlin');
+    await dialog.getByLabel('Sat').press('Space');
+    await dialog.getByLabel('Until').fill('06:00');
+    await dialog.getByText('must be later than from').first().waitFor();
+    await dialog.getByLabel('Until').fill('20:00');
+    await planned(page);
+    await expectAccessible(page);
+    await page.keyboard.press('Control+Enter');
+    await dialog.waitFor({ state: 'hidden' });
+    await sleep.getByText('awake mon tue wed thu fri sat 07:00-20:00 Europe/Berlin').waitFor();
+    await sleep.getByText(/^(asleep|awake) until \w{3} \d{1,2} \w{3} (07|20):00/).waitFor();
+    await sleep.getByText(/^−\d.* EUR$/).waitFor();
+    await closePage(page);
+  });
+
   it('puts a name on a cluster once it showed what is installed, and takes it off', async () => {
     await declareReady('named');
     const page = await running.open('/teams/acme/clusters/named');

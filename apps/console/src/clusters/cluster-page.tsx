@@ -1,5 +1,5 @@
 import { isCorralError } from '@corral/client';
-import { type Cluster, scheduleText } from '@corral/contracts';
+import type { Cluster } from '@corral/contracts';
 import { ActionIcon, Button, Menu } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from '@tanstack/react-router';
@@ -27,6 +27,7 @@ import { Names } from './names.js';
 import { Now } from './now-box.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 import { Pools } from './pools.js';
+import { Sleep } from './sleep.js';
 import { nodesOf, upgradeOf, waitingPoolsOf } from './summary.js';
 
 /** One cluster on one page: is it well, what does it cost, how does one get in. */
@@ -89,6 +90,7 @@ function ClusterContent({ team, cluster }: ClusterProps) {
       <ClusterFacts team={team} cluster={cluster} />
       <Now team={team} cluster={cluster} />
       <Pools team={team} cluster={cluster} />
+      <Sleep team={team} cluster={cluster} />
       <Names team={team} cluster={cluster} />
       <Section title="Health">
         <Health cluster={cluster} />
@@ -109,7 +111,6 @@ function ClusterFacts({ team, cluster }: ClusterProps) {
       facts={[
         { label: 'Region', value: regionText(spec.region) },
         { label: 'Kubernetes', value: <Version team={team} cluster={cluster} /> },
-        ...(spec.hibernationSchedule ? [{ label: 'Schedule', value: scheduleText(spec.hibernationSchedule) }] : []),
         { label: 'Nodes ready', value: <span className="numeric">{nodesOf(cluster)}</span> },
         { label: 'Cost per month, net', value: <span className="numeric">{costText(status.cost)}</span> },
       ]}
