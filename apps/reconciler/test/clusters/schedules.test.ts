@@ -3,7 +3,6 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@je
 import { followSchedules, scheduleStore } from '../../src/clusters/follow-schedules.js';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { declaredClusters, wakeAll } from '../support/declared-clusters.js';
-import { only } from '../support/only.js';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilEnded, untilRow } from '../support/until.js';
 
@@ -95,9 +94,10 @@ describe('a cluster with a schedule', () => {
     const hibernationSchedule = { timeZone: 'UTC', awake, exceptions: [{ date: '2099-06-01' }] };
     await at.change(cluster, { kind: 'cluster.update', spec: { hibernationSchedule } });
     const before = await operations();
+    const context = { attempt: 1, signal: new AbortController().signal, log: silentLog };
     jest.useFakeTimers({ now: new Date('2099-06-01T12:00:00Z'), doNotFake: timers });
     try {
-      await reconciler.workers.handlers.upkeep['follow-schedules']({}, only({ signal: new AbortController().signal }));
+      await reconciler.workers.handlers.upkeep['follow-schedules']({}, context);
     } finally {
       jest.useRealTimers();
     }
