@@ -17,6 +17,7 @@ const examples: readonly string[] = [
   'clusters wait web --for ready --timeout 20m',
   'clusters hibernate web --wait',
   'clusters resume web --wait',
+  'clusters sleep web --weekdays mon-fri --from 07:00 --to 19:00 --time-zone Europe/Berlin',
   'clusters protect web',
   'clusters unprotect web',
   'clusters retry web --wait',

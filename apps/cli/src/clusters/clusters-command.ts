@@ -10,6 +10,7 @@ import { retryCluster, setHibernated } from './hibernate.js';
 import { namesCommand } from './names-command.js';
 import { setProtected } from './protect.js';
 import { listClusters, showCluster } from './show.js';
+import { setSchedule } from './sleep.js';
 import { waitForClusters } from './wait.js';
 
 const waitOption = () => new Option('--wait', 'wait until the operation has ended');
@@ -85,6 +86,19 @@ export function clustersCommand(withCli: WithCli): Command {
       .addOption(dryRunOption())
       .action(withCli((cli, cluster: string, options: LifecycleOptions) => set(cli, cluster, value, options)));
   }
+  command
+    .command('sleep <name>')
+    .description('hibernate a cluster outside of its hours, or end its schedule')
+    .option('--weekdays <days>', 'the days on which it is awake, such as `mon-fri` or `mon,wed`')
+    .option('--from <time>', 'when it wakes, such as `07:00`')
+    .option('--to <time>', 'when it goes to sleep, such as `19:00`; `24:00` is the end of the day')
+    .option('--time-zone <name>', 'such as `Europe/Berlin`; default: as it is, or UTC')
+    .option('--off', 'end the schedule; the cluster stays awake or asleep, as it is')
+    .addOption(waitOption())
+    .addOption(timeoutOption())
+    .addOption(dryRunOption())
+    .addOption(yesOption())
+    .action(withCli(setSchedule));
   command
     .command('retry <name>')
     .description('try the declared specification again after its operation failed')
