@@ -132,7 +132,7 @@ export function callGuard({ privateHosts, allowLoopback, resolve = lookup }: Cal
       const late = AbortSignal.timeout(msMax);
       const ending = signal === undefined ? late : AbortSignal.any([late, signal]);
       try {
-        const endpoint = { server: new URL(url.origin), headers, agent };
+        const endpoint = { server: new URL(url.origin), headers, agent, hidesPath: true };
         const opened = await openExchange(
           endpoint,
           { ...outgoing, path: url.pathname + url.search },

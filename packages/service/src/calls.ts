@@ -39,6 +39,8 @@ export interface Endpoint {
   readonly agent: http.Agent;
   /** Whether the agent goes through a proxy. */
   readonly isProxied?: boolean;
+  /** Whether paths may hold secrets of the server. Traces have none of them. */
+  readonly hidesPath?: boolean;
 }
 
 export interface Outgoing {
@@ -95,7 +97,7 @@ const TRACED_PATH_MAX = 512;
  * the request, and so its token. A span of a trace ends with the headers.
  */
 export async function openExchange(
-  { server, agent, headers, isProxied = false }: Endpoint,
+  { server, agent, headers, isProxied = false, hidesPath = false }: Endpoint,
   { method, path, accept = 'application/json', body }: Outgoing,
   { signal, onSocket }: CallBounds,
 ): Promise<Opened | Broken> {
@@ -106,7 +108,7 @@ export async function openExchange(
       'http.request.method': method,
       'server.address': server.hostname,
       'server.port': Number(server.port || (server.protocol === 'https:' ? 443 : 80)),
-      'url.path': new URL(url).pathname.slice(0, TRACED_PATH_MAX),
+      'url.path': hidesPath ? undefined : new URL(url).pathname.slice(0, TRACED_PATH_MAX),
     },
   });
   const arrival = watchArrival(onSocket);

@@ -1,6 +1,7 @@
 import { type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { callGuard, isPublicAddress } from '../src/call-guard.js';
+import { startTracing } from '../src/traces.js';
 
 /* Calls to addresses that teams choose. */
 
@@ -120,6 +121,26 @@ describe('a guarded call', () => {
     expect(await local.call(new URL(server.url), get, bounds)).toMatchObject({ cause: 'too_large' });
     expect(await local.call(new URL(server.url), get, { msMax: 50_000 })).toMatchObject({ status: 302 });
     expect(server.requests).toHaveLength(2);
+  });
+
+  it('has its host in traces, and not its path, which may be the secret of a receiver', async () => {
+    server = await startRawServer((socket) => socket.write(rawAnswer('200 OK', '{}')));
+    const spans = await startRawServer((socket) => socket.write(rawAnswer('200 OK', '{}')));
+    const { close } = await startTracing({
+      ...{ service: 's', version: undefined, endpoint: spans.url },
+      ...{ sampler: 'always_on', ratio: 1, onError: () => undefined },
+    });
+    try {
+      const local = callGuard({ privateHosts: [], allowLoopback: true });
+      await local.call(new URL(`${server.url}/hooks/T0P-S3CRET`), get, bounds);
+    } finally {
+      await close();
+      await spans.close();
+    }
+
+    expect(server.requests.join()).toContain('T0P-S3CRET');
+    expect(spans.requests.join()).toContain('server.address');
+    expect(spans.requests.join()).not.toContain('T0P-S3CRET');
   });
 
   it('ends in time', async () => {
