@@ -2,16 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../clock.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
 import { apiVersionOf, type Kind, unknownField, type WriteContext } from './kinds/kind.js';
-import {
-  alreadyExists,
-  conflict,
-  forbidden,
-  internalError,
-  invalidObject,
-  notFound,
-  otherUid,
-  StatusError,
-} from './kube/errors.js';
+import { conflict, forbidden, internalError, invalidObject, notFound, otherUid, StatusError } from './kube/errors.js';
 import { equalJson, type Fields, fieldAt, type KubeObject, mergePatch, withoutNulls } from './kube/object.js';
 import type { AdmissionRule, GardenSettings } from './settings.js';
 import { type ObjectStore, objectOf } from './store.js';
@@ -110,7 +101,6 @@ export class Writes {
     kind.judge?.(object, old, this.#context());
     this.#judgeByRules(kind, object);
     if (old === null) this.#checkQuota(kind, namespace, name);
-    if (old === null && this.store.get(kind.plural, namespace, name) !== null) throw alreadyExists(kind, name);
     if (old !== null && equalJson(timeless(object), timeless(old))) return { object: old, created: false };
     this.store.put(kind.plural, object);
     const { deletionTimestamp, finalizers = [] } = object.metadata;
