@@ -380,7 +380,8 @@ describe('the example of a body', () => {
   /** What the operation needs before, and the names in its path. */
   async function prepare(operationId: string): Promise<Record<string, string>> {
     const cluster = `example-${operationId}`.toLowerCase();
-    if (['putNodePool', 'issueKubeconfig', 'addHostedName'].includes(operationId)) await runningCluster(t, t.acme, cluster);
+    if (['putNodePool', 'issueKubeconfig', 'addHostedName'].includes(operationId))
+      await runningCluster(t, t.acme, cluster);
     const member = await t.db.membership.findFirstOrThrow({ where: { userId: t.acme.member.id } });
     return {
       name: cluster,
