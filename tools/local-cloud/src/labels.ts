@@ -16,17 +16,17 @@ export const isLabelValue = (value: string): boolean => value === '' || namePatt
  * Parses a label selector of the provider or Kubernetes. Only `k`, `k=v` and `k in (a,b)` are known; commas mean AND.
  * The empty selector matches everything.
  *
- * @throws Error for any other part
+ * @param refusal creates the error to throw for any other part
  */
-export function parseLabelSelector(selector: string): LabelTest {
+export function parseLabelSelector(selector: string, refusal: (part: string) => Error): LabelTest {
   if (selector.trim() === '') return () => true;
-  const tests = selector.split(/,(?![^()]*\))/).map((part) => parseRequirement(part.trim()));
+  const tests = selector.split(/,(?![^()]*\))/).map((part) => parseRequirement(part.trim(), refusal));
   return (labels) => tests.every((test) => test(labels));
 }
 
-function parseRequirement(text: string): LabelTest {
-  const [, key, one, list] = /^([^\s=!]+)(?:=(\S*)|\s+in\s*\(([^()]*)\))?$/.exec(text) ?? [];
-  if (key === undefined) throw new Error(`The local cloud does not know the label selector \`${text}\`.`);
+function parseRequirement(text: string, refusal: (part: string) => Error): LabelTest {
+  const [, key = '', one, list] = /^([^\s=!]+)(?:=(\S*)|\s+in\s*\(([^()]*)\))?$/.exec(text) ?? [];
   const values = one === undefined ? list?.split(',').map((value) => value.trim()) : [one];
+  if (!isLabelKey(key) || values?.every(isLabelValue) === false) throw refusal(text);
   return (labels) => Object.hasOwn(labels, key) && (values?.includes(labels[key] ?? '') ?? true);
 }

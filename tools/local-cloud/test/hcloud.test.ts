@@ -58,6 +58,8 @@ it('a zone is returned completely, with id and name first', async () => {
 
 describe('a refusal', () => {
   it.each<[string, string, unknown, number, string, string]>([
+    ['POST', SETS, [], 400, 'json_error', 'the body must be a JSON object'],
+    ['GET', '/zones/%zz', undefined, 400, 'json_error', 'the request cannot be read'],
     ['GET', '/volumes', undefined, 404, 'not_found', 'path not found'],
     ['GET', `${SETS}/gone/A`, undefined, 404, 'not_found', 'rrset not found'],
     ['GET', '/zones/9/rrsets', undefined, 404, 'not_found', 'zone not found'],

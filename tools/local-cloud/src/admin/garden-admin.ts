@@ -8,7 +8,8 @@ import {
   type Secret,
 } from '../garden/kinds/core-kinds.js';
 import type { Kind } from '../garden/kinds/kind.js';
-import { type Fields, type KubeObject, mergePatch } from '../garden/kube/object.js';
+import type { Fields, KubeObject } from '../garden/kube/object.js';
+import { mergePatch } from '../garden/kube/patches.js';
 import type { ShootFault } from '../garden/shoots/gardenlet.js';
 import type { Condition, Shoot } from '../garden/shoots/shoot.js';
 import { shoots } from '../garden/shoots/shoots.js';
@@ -48,7 +49,7 @@ export function createGardenAdmin(garden: Garden) {
     return held;
   };
   const merge = (kind: Kind, namespace: string, name: string, body: Fields, manager = OPERATOR): KubeObject =>
-    writes.patch(kind, namespace, name, { type: 'merge', body }, manager).object;
+    writes.patch(kind, namespace, name, { type: 'merge', body, isStrict: false }, manager).object;
   const catalogue = (): CloudProfile => writes.get<CloudProfile>(cloudProfiles as Kind, '', 'hcloud');
   const patchCloudProfile = (spec: Fields): void => void merge(cloudProfiles as Kind, '', 'hcloud', { spec });
   return {

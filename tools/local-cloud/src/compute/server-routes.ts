@@ -6,6 +6,7 @@ import {
   ApiError,
   actionBody,
   bodyOf,
+  checkedLabels,
   invalidInput,
   JUST_STARTED,
   labelTest,
@@ -43,9 +44,10 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
     },
     [`GET ${SERVER}`]: (asked) => ({ server: serverBody(servers, serverOf(asked)) }),
     // Replaces all labels.
-    [`PUT ${SERVER}`]: (asked) => ({
-      server: serverBody(servers, servers.putLabels(serverOf(asked), bodyOf(asked.req).labels)),
-    }),
+    [`PUT ${SERVER}`]: (asked) => {
+      const labels = checkedLabels(bodyOf(asked.req).labels);
+      return { server: serverBody(servers, servers.putLabels(serverOf(asked), labels)) };
+    },
     [`DELETE ${SERVER}`]: (asked) => ({
       action: serverActionBody(servers.remove(serverOf(asked)), clock.now()),
     }),
@@ -56,6 +58,7 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
     [`POST ${SERVER}/actions/rebuild`]: (asked) => {
       const server = serverOf(asked);
       const { image, user_data: userData } = bodyOf(asked.req);
+      if (typeof image !== 'string' && typeof image !== 'number') throw invalidInput('image', 'image is required');
       if (Buffer.byteLength(userData ?? '') > USER_DATA_BYTES_MAX) {
         throw invalidInput('user_data', 'user_data must be a text of at most 32 KiB');
       }

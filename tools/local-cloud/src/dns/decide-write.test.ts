@@ -68,6 +68,8 @@ describe('a write', () => {
     ],
     ['remove_records', ['192.0.2.9'], present, 422, "value '192.0.2.9' not found", 'records[0].records[0].value'],
     ['set_records', ['x'], present, 422, "invalid value 'x'", 'records[0].records[0].value'],
+    ['create', ['192.0.2.1'], { ...absent, name: 'APP' }, 422, "invalid name 'APP'", 'rrsets[0].name'],
+    ['create', ['x'], { ...absent, type: 'SPF' }, 422, "invalid type 'SPF'", 'rrsets[0].type'],
     ['create', ['mail'], { ...cname, typesAtName: ['A'] }, 422, coexists, 'rrsets[0].name'],
     ['create', ['192.0.2.1'], { ...absent, typesAtName: ['CNAME'] }, 422, coexists, 'rrsets[0].name'],
     ['create', ['a', 'b'], cname, 422, 'CNAME takes exactly one record', 'rrsets[0].records'],

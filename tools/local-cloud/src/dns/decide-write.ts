@@ -1,5 +1,5 @@
 import { ApiError, type Body, checkedLabels, invalidInput, notFound } from '../hcloud/answers.js';
-import type { DnsRecord, Rrset } from './model.js';
+import { type DnsRecord, type Rrset, rrsetTypes } from './model.js';
 import { isRecordValue } from './record-values.js';
 
 /** The state that the rules read. */
@@ -141,6 +141,8 @@ function recordsIn(records: readonly { value: string; comment?: string }[], path
   return records.map(({ value, comment }) => ({ value, comment: comment ?? '' }));
 }
 
+const nameForm = /^(?:@|(?:\*|[a-z0-9_-]{1,63})(?:\.[a-z0-9_-]{1,63})*)$/;
+
 /** Checks what applies to the result of every write. @param given the records of the request */
 function checked(target: Target, next: Rrset, given: readonly DnsRecord[], paths: FieldPaths): Rrset {
   const { type } = next;
@@ -153,6 +155,8 @@ function checked(target: Target, next: Rrset, given: readonly DnsRecord[], paths
 }
 
 function checkIdentity({ name, type, typesAtName }: Target): void {
+  if (!nameForm.test(name)) throw invalidInput('rrsets[0].name', `invalid name '${name}'`);
+  if (!rrsetTypes.includes(type)) throw invalidInput('rrsets[0].type', `invalid type '${type}'`);
   const others = typesAtName.filter((other) => other !== type);
   if (type === 'CNAME' ? others.length > 0 : others.includes('CNAME')) {
     throw invalidInput('rrsets[0].name', `CNAME cannot coexist with other types at '${name}'`);

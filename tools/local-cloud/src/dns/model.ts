@@ -2,7 +2,7 @@ import type { Action, ActionError } from '../hcloud/answers.js';
 import type { Labels } from '../labels.js';
 
 /** Every type that the upstream supports. Some are stored and listed but not served over DNS. */
-const rrsetTypes = [
+export const rrsetTypes = [
   ...['A', 'AAAA', 'CAA', 'CNAME', 'DS', 'HINFO', 'HTTPS', 'MX'],
   ...['NS', 'PTR', 'RP', 'SOA', 'SRV', 'SVCB', 'TLSA', 'TXT'],
 ];

@@ -1,10 +1,14 @@
-/** What an operator of the garden has put in the way of creating and changing Shoots. */
+/** What an operator of the garden has put in the way of writes. */
 export interface AdmissionRule {
   readonly name: string;
-  /** A ValidatingAdmissionPolicy, or a webhook that does not answer (`failurePolicy: Fail`). */
-  readonly kind: 'policy' | 'dead webhook';
+  /** A ValidatingAdmissionPolicy, a webhook that refuses, or one that does not answer (`failurePolicy: Fail`). */
+  readonly kind: 'policy' | 'webhook' | 'dead webhook';
   /** Default: all. */
   readonly namespace?: string;
+  /** Plural. Default `shoots`. */
+  readonly resource?: string;
+  /** Default: `CREATE` and `UPDATE`. */
+  readonly operations?: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
   /** A regular expression on the JSON of the specification. Default: all. */
   readonly when?: string;
   /** The message for people. */

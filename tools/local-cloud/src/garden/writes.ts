@@ -2,14 +2,25 @@ import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../clock.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
 import { apiVersionOf, type Kind, unknownField, type WriteContext } from './kinds/kind.js';
-import { conflict, forbidden, internalError, invalidObject, notFound, otherUid, StatusError } from './kube/errors.js';
-import { equalJson, type Fields, fieldAt, type KubeObject, mergePatch, withoutNulls } from './kube/object.js';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  forbidden,
+  internalError,
+  invalidObject,
+  notFound,
+  otherUid,
+  StatusError,
+} from './kube/errors.js';
+import { equalJson, fieldAt, isFields, type KubeObject, withoutNulls } from './kube/object.js';
+import { jsonPatch, mergePatch } from './kube/patches.js';
 import type { AdmissionRule, GardenSettings } from './settings.js';
 import { type ObjectStore, objectOf } from './store.js';
 
 export type Patch =
-  | { readonly type: 'merge'; readonly body: Fields }
-  | { readonly type: 'apply'; readonly body: Fields; readonly force: boolean };
+  | { readonly type: 'merge' | 'json'; readonly body: unknown; readonly isStrict: boolean }
+  | { readonly type: 'apply'; readonly body: unknown; readonly force: boolean };
 
 export interface Written {
   readonly object: KubeObject;
@@ -32,6 +43,8 @@ export class Writes {
   }
 
   create(kind: Kind, namespace: string, body: KubeObject, fieldManager: string): Written {
+    const { name = '' } = body.metadata;
+    if (name === '') throw invalidObject(kind, '', 'metadata.name', 'Required value: name is required');
     const object = withoutNulls({ ...body, metadata: { ...body.metadata, ...(kind.namespaced ? { namespace } : {}) } });
     object.metadata.managedFields = ownersAfterUpdate(null, object, this.#manager(fieldManager));
     return this.#store(kind, object, null);
@@ -40,7 +53,12 @@ export class Writes {
   patch(kind: Kind, namespace: string, name: string, patch: Patch, fieldManager: string): Written {
     if (patch.type === 'apply') return this.#apply(kind, namespace, name, patch, fieldManager);
     const old = this.get(kind, namespace, name);
-    const object = withoutNulls(mergePatch(old, patch.body) as KubeObject);
+    const patched = patch.type === 'json' ? jsonPatch(old, patch.body) : mergePatch(old, patch.body);
+    if (!isFields(patched) || !isFields(patched.metadata))
+      throw badRequest('the patched object is no object with metadata');
+    const object = withoutNulls(patched as KubeObject);
+    const unknown = patch.isStrict ? unknownField(kind.specFields ?? null, object.spec, 'spec') : null;
+    if (unknown !== null) throw new StatusError(422, 'Invalid', `strict decoding error: unknown field "${unknown}"`);
     checkPreconditions(kind, object, old);
     object.metadata.managedFields = ownersAfterUpdate(old, object, this.#manager(fieldManager));
     return this.#store(kind, object, old);
@@ -52,6 +70,7 @@ export class Writes {
     const { metadata } = object;
     if (uid !== undefined && uid !== metadata.uid) throw otherUid(kind, name, uid, metadata.uid);
     kind.judgeDeletion?.(object);
+    this.#judgeByRules(kind, object, 'DELETE');
     if ((metadata.finalizers ?? []).length === 0) {
       this.store.remove(kind.plural, namespace, name);
       return null;
@@ -75,8 +94,11 @@ export class Writes {
     return this.#store(kind, applied(old, declared, this.#manager(fieldManager), patch.force), old);
   }
 
-  /** @throws StatusError 500 for a field that the garden does not know, as a real one answers */
-  #readDeclared(kind: Kind, body: Fields, namespace: string, name: string): KubeObject {
+  /** @throws StatusError 400; 500 for a field that the garden does not know, as a real one answers */
+  #readDeclared(kind: Kind, body: unknown, namespace: string, name: string): KubeObject {
+    if (!isFields(body) || body.kind !== kind.kind || body.apiVersion !== apiVersionOf(kind)) {
+      throw badRequest(`the body is no ${kind.kind} of ${apiVersionOf(kind)}`);
+    }
     const object = withoutNulls(body as KubeObject);
     const tooNew = this.settings().undeclaredFields.find((path) => fieldAt(object, ...path.split('.')) !== undefined);
     const unknown = unknownField(kind.specFields ?? null, object.spec, 'spec') ?? tooNew;
@@ -99,8 +121,9 @@ export class Writes {
     keepServerFields(object, old, timestamp(this.clock.now()));
     kind.prepare?.(object, old, this.#context());
     kind.judge?.(object, old, this.#context());
-    this.#judgeByRules(kind, object);
+    this.#judgeByRules(kind, object, old === null ? 'CREATE' : 'UPDATE');
     if (old === null) this.#checkQuota(kind, namespace, name);
+    if (old === null && this.store.get(kind.plural, namespace, name) !== null) throw alreadyExists(kind, name);
     if (old !== null && equalJson(timeless(object), timeless(old))) return { object: old, created: false };
     this.store.put(kind.plural, object);
     const { deletionTimestamp, finalizers = [] } = object.metadata;
@@ -120,11 +143,12 @@ export class Writes {
   }
 
   /** What operators have put in the way. The first rule that is in the way decides. @throws StatusError */
-  #judgeByRules(kind: Kind, object: KubeObject): void {
+  #judgeByRules(kind: Kind, object: KubeObject, operation: 'CREATE' | 'UPDATE' | 'DELETE'): void {
     const rule = this.settings().admission.find(
-      ({ namespace, when = '' }) =>
-        kind.plural === 'shoots' &&
+      ({ resource = 'shoots', namespace, operations = ['CREATE', 'UPDATE'], when = '' }) =>
+        resource === kind.plural &&
         (namespace === undefined || namespace === object.metadata.namespace) &&
+        operations.includes(operation) &&
         new RegExp(when).test(JSON.stringify(object.spec ?? {})),
     );
     if (rule !== undefined) throw refusalOf(rule, kind, object.metadata.name ?? '');
@@ -180,6 +204,10 @@ function refusalOf({ name, kind, message }: AdmissionRule, resource: Kind, objec
     return internalError(
       `failed calling webhook "${name}": failed to call webhook: Post "${address}": dial tcp 192.0.2.1:443: connect: connection refused`,
     );
+  }
+  if (kind === 'webhook') {
+    const said = message === undefined ? ' without explanation' : `: ${message}`;
+    return new StatusError(403, 'Forbidden', `admission webhook "${name}" denied the request${said}`);
   }
   const why = `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${message ?? 'failed expression: false'}`;
   const { message: whole, details } = forbidden(resource, object, why);

@@ -29,7 +29,16 @@ export const errorBody = (code: string, message: string, details: object | null 
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Body = Readonly<Record<string, any>>;
 
-export const bodyOf = ({ body }: Request): Body => JSON.parse(String(body));
+/** @throws ApiError `json_error` unless the body is a JSON object */
+export function bodyOf({ body }: Request): Body {
+  try {
+    const parsed: unknown = JSON.parse(String(body));
+    if (typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)) return parsed;
+  } catch {
+    // Refused like any other body that is no object.
+  }
+  throw new ApiError(400, 'json_error', 'the body must be a JSON object');
+}
 
 /** @throws ApiError `invalid_input` */
 export function checkedLabels(labels: Labels): Labels {
@@ -45,9 +54,11 @@ export function queryValues(req: Request, key: string): string[] {
   return (Array.isArray(value) ? value : [value]).filter((item): item is string => typeof item === 'string');
 }
 
-/** The predicate of the parameter `label_selector`. */
-export const labelTest = (req: Request): LabelTest =>
-  parseLabelSelector(queryValues(req, 'label_selector').at(-1) ?? '');
+/** The predicate of the parameter `label_selector`. @throws ApiError `invalid_input` */
+export function labelTest(req: Request): LabelTest {
+  const selector = queryValues(req, 'label_selector').at(-1) ?? '';
+  return parseLabelSelector(selector, () => invalidInput('label_selector', `invalid label selector '${selector}'`));
+}
 
 /** The requested page of a list. `per_page` above the maximum is clamped. */
 export function pageOf<T>(

@@ -99,10 +99,16 @@ function requireToken(cloud: Cloud): RequestHandler {
 }
 
 const sendError: ErrorRequestHandler = (error, _req, res, _next) => {
-  const refusal = error instanceof ApiError ? error : new ApiError(500, 'server_error', String(error.message));
-  const { status, code, message, details } = refusal;
+  const { status, code, message, details } = error instanceof ApiError ? error : refusalOf(error);
   sendJson(res, status, errorBody(code, message, details));
 };
+
+/** A path that cannot be decoded, a body that is too large, or a mistake of ours. */
+function refusalOf(error: { status?: number; message?: string }): ApiError {
+  if (error.status === 413) return new ApiError(413, 'payload_too_large', 'the body is too large');
+  if (error instanceof URIError) return new ApiError(400, 'json_error', 'the request cannot be read');
+  return new ApiError(500, 'server_error', String(error.message));
+}
 
 const usualCodes: Readonly<Record<number, string>> = {
   400: 'json_error',

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { type Clock, timestamp } from '../clock.js';
 import type { RouteTable } from '../http/route-table.js';
 import type { Labels } from '../labels.js';
-import { ApiError, bodyOf, labelTest, notFound, pageOf } from './answers.js';
+import { ApiError, bodyOf, checkedLabels, labelTest, notFound, pageOf } from './answers.js';
 
 interface PlacementGroup {
   readonly project: string;
@@ -31,7 +31,7 @@ export function placementGroupRoutes(clock: Clock, projectOf: (req: Request) => 
         throw new ApiError(409, 'uniqueness_error', `name is already used: ${name}`);
       }
       lastId += 1;
-      const group = { project, id: lastId, name, labels, created: timestamp(clock.now()) };
+      const group = { project, id: lastId, name, labels: checkedLabels(labels), created: timestamp(clock.now()) };
       groups.push(group);
       return { placement_group: bodyFor(group), action: null };
     },

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { publicAddresses } from '../../compute/addresses.js';
-import { type KubeObject, mergePatch } from '../kube/object.js';
+import type { KubeObject } from '../kube/object.js';
+import { mergePatch } from '../kube/patches.js';
 import { findWorker, type ShootSpec, type Simulation } from '../shoots/shoot.js';
 import { emptyContents, type JoinedNode } from './contents.js';
 import { configChecksumOf } from './secrets.js';

@@ -3,6 +3,8 @@ import { stringify } from 'yaml';
 import type { Secret } from '../kinds/core-kinds.js';
 import { type Shoot, type ShootSpec, type Simulation, type Worker, workersOf } from '../shoots/shoot.js';
 
+export const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
+
 const valueIn = ({ data = {} }: Secret, key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
 
 /** Whether the token has expired. A token without an expiration never expires. */

@@ -2,18 +2,28 @@ import express, { type Express, type Request, type RequestHandler, type Response
 import { injectFaults } from '../../faults/calls.js';
 import type { AccountName } from '../../garden-accounts.js';
 import { sendJson, sendText } from '../../http/route-table.js';
-import { refusedByRbac, refusedPath, renderFault, type StatusError, unauthorized } from '../kube/errors.js';
+import { apiVersionOf, type Kind } from '../kinds/kind.js';
+import {
+  methodNotAllowed,
+  refusedByRbac,
+  refusedPath,
+  renderFault,
+  type StatusError,
+  unauthorized,
+} from '../kube/errors.js';
 import { fieldAt } from '../kube/object.js';
 import type { GardenParts } from '../parts.js';
 import { serveKubeconfigRequest } from '../shoot-api/kubeconfigs.js';
 import { listPages, type Watches } from './reads.js';
 import {
   type Asked,
+  allKinds,
   BODY_BYTES_MAX,
   deletedStatus,
   kubePattern,
   readAsked,
   readBody,
+  readObject,
   readPatch,
   sendStatusError,
 } from './requests.js';
@@ -36,8 +46,14 @@ export function buildGardenApi(deps: GardenApiDeps): Express {
     next();
   });
   app.use(injectFaults(calls, renderFault, 'garden'));
+  app.get('/version', (_req, res) => sendJson(res, 200, { major: '1', minor: '34', gitVersion: 'v1.34.1' }));
   app.get('/readyz', serveReadiness(deps));
   app.use(requireUser(deps));
+  app.use((req, res, next) => {
+    const document = req.method === 'GET' ? discoveryDocuments.get(req.path.replace(/\/$/, '')) : undefined;
+    if (document === undefined) next();
+    else sendJson(res, 200, document);
+  });
   app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
   app.post('/apis/authorization.k8s.io/v1/selfsubjectrulesreviews', serveRules(deps));
   app.use(serveResources(deps));
@@ -105,11 +121,13 @@ function serveResources(deps: GardenApiDeps): RequestHandler {
     else if (verb === 'list') sendText(res, 200, page(asked));
     else if (verb === 'watch') watches.serve(asked, res);
     else if (verb === 'patch') servePatch(deps, asked, req, res);
-    else {
+    else if (verb === 'delete') {
       const object = writes.get(kind, namespace, name);
       const uid = fieldAt(readBody(req), 'preconditions', 'uid') as string | undefined;
       sendJson(res, 200, writes.remove(kind, namespace, name, uid) ?? deletedStatus(kind, object));
-    }
+    } else if (verb === 'create') {
+      sendJson(res, 201, writes.create(kind, namespace, readObject(req, kind), fieldManagerOf(asked, req)).object);
+    } else throw methodNotAllowed();
   };
 }
 
@@ -119,9 +137,13 @@ function servePatch(deps: GardenApiDeps, asked: Asked, req: Request, res: Respon
   // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
   const creates = patch.type === 'apply' && deps.store.get(kind.plural, namespace, name) === null;
   if (creates) authorize(deps, { ...asked, verb: 'create' }, res);
-  const { object, created } = deps.writes.patch(kind, namespace, name, patch, query.get('fieldManager') ?? 'unknown');
+  const { object, created } = deps.writes.patch(kind, namespace, name, patch, fieldManagerOf(asked, req));
   sendJson(res, created ? 201 : 200, object);
 }
+
+/** Without a field manager, the name of the client program is used. */
+const fieldManagerOf = ({ query }: Asked, req: Request): string =>
+  query.get('fieldManager') ?? (req.get('User-Agent') || 'unknown').split('/', 1)[0] ?? '';
 
 /** @throws StatusError 403 */
 function authorize({ rights }: GardenApiDeps, asked: Asked, res: Response): void {
@@ -130,3 +152,64 @@ function authorize({ rights }: GardenApiDeps, asked: Asked, res: Response): void
   const resource = subresource === '' ? kind.plural : `${kind.plural}/${subresource}`;
   if (!rights.allows(account, verb, kind.group, resource)) throw refusedByRbac(kind, { ...asked, user });
 }
+
+const pathOf = ({ group, version }: Kind): string => (group === '' ? `/api/${version}` : `/apis/${group}/${version}`);
+
+const groups = [
+  ...new Map(allKinds.filter(({ group }) => group !== '').map((kind) => [kind.group, kind])).values(),
+].map((kind) => {
+  const version = { groupVersion: apiVersionOf(kind), version: kind.version };
+  return { name: kind.group, versions: [version], preferredVersion: version };
+});
+
+const kubePaths = [...new Set(allKinds.map(pathOf))];
+
+/** All that kubectl must read before it edits: that the server itself finds unknown fields in a patch. */
+const validatedPatches = (path: string) => ({
+  openapi: '3.0.0',
+  info: { title: 'garden', version: 'v1' },
+  paths: Object.fromEntries(
+    allKinds
+      .filter((kind) => pathOf(kind) === path)
+      .map(({ group, version, kind, plural }) => [
+        `${path}/${plural}/{name}`,
+        {
+          patch: {
+            parameters: [{ name: 'fieldValidation', in: 'query', schema: { type: 'string' } }],
+            responses: {},
+            'x-kubernetes-group-version-kind': { group, version, kind },
+          },
+        },
+      ]),
+  ),
+});
+
+/** Discovery by path, in the unaggregated form and without subresources, as far as kubectl needs it. */
+const discoveryDocuments: ReadonlyMap<string, unknown> = new Map<string, unknown>([
+  ['/api', { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] }],
+  ['/apis', { kind: 'APIGroupList', apiVersion: 'v1', groups }],
+  [
+    '/openapi/v3',
+    {
+      paths: Object.fromEntries(kubePaths.map((path) => [path.slice(1), { serverRelativeURL: `/openapi/v3${path}` }])),
+    },
+  ],
+  ...kubePaths.map((path): [string, unknown] => [`/openapi/v3${path}`, validatedPatches(path)]),
+  ...allKinds.map((kind): [string, unknown] => [
+    pathOf(kind),
+    {
+      kind: 'APIResourceList',
+      apiVersion: 'v1',
+      groupVersion: apiVersionOf(kind),
+      resources: allKinds
+        .filter((other) => apiVersionOf(other) === apiVersionOf(kind))
+        .map((other) => ({
+          name: other.plural,
+          singularName: other.kind.toLowerCase(),
+          namespaced: other.namespaced,
+          kind: other.kind,
+          verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+        })),
+    },
+  ]),
+]);

@@ -1,8 +1,8 @@
 import type { Response } from 'express';
 import { apiVersionOf } from '../kinds/kind.js';
-import { expired, StatusError } from '../kube/errors.js';
+import { badRequest, expired, StatusError } from '../kube/errors.js';
 import type { Held, ObjectStore, StoreEvent } from '../store.js';
-import { type Asked, type Selection, selectionOf } from './requests.js';
+import { type Asked, readCount, type Selection, selectionOf } from './requests.js';
 
 /** What is left of lists that are read in pages. Their pages all show the moment of the first one. */
 interface Snapshot {
@@ -12,13 +12,13 @@ interface Snapshot {
 
 const SNAPSHOTS_MAX = 100;
 
-/** @returns a function that renders one page of a list as JSON. It throws StatusError 410 for a page that is not kept any more */
+/** @returns a function that renders one page of a list as JSON. It throws StatusError 400, 410 for a page that is not kept any more */
 export function listPages(store: ObjectStore): (asked: Asked) => string {
   const snapshots = new Map<string, Snapshot>();
   let made = 0;
   return (asked) => {
     const { kind, query } = asked;
-    const limit = Number(query.get('limit')) || Number.POSITIVE_INFINITY;
+    const limit = readCount(query, 'limit') || Number.POSITIVE_INFINITY;
     const token = query.get('continue') ?? '';
     const first = (): Snapshot => ({
       version: store.version,
@@ -60,6 +60,7 @@ export class Watches {
     for (const end of [...this.#ends]) end();
   }
 
+  /** @throws StatusError 400 */
   serve(asked: Asked, res: Response): void {
     const { kind, query } = asked;
     const selection = selectionOf(asked);
@@ -77,7 +78,7 @@ export class Watches {
     };
     const unsubscribe = this.store.subscribe(kind.plural, (event) => send(lineOf(event, selection)));
     const bookmarks = setInterval(bookmark, BOOKMARK_MS);
-    const endsAfterMs = 1000 * (Number(query.get('timeoutSeconds')) || SECONDS_DEFAULT);
+    const endsAfterMs = 1000 * (readCount(query, 'timeoutSeconds') || SECONDS_DEFAULT);
     const timeout = setTimeout(() => {
       bookmark();
       end();
@@ -102,6 +103,7 @@ export class Watches {
       const present = this.store.list(kind.plural).filter(selection);
       return { lines: present.map(({ text }) => rendered('ADDED', text)), isLast: false };
     }
+    if (!/^\d{1,15}$/.test(version)) throw badRequest(`invalid resource version ${JSON.stringify(version)}`);
     try {
       const events = this.store.eventsSince(kind.plural, Number(version));
       return { lines: events.map((event) => lineOf(event, selection)), isLast: false };

@@ -56,6 +56,8 @@ function errorAbout({ group, plural }: ResourceName, name: string, code: number,
 const quoted = ({ group, plural }: ResourceName, name: string): string =>
   `${group === '' ? plural : `${plural}.${group}`} ${JSON.stringify(name)}`;
 
+export const badRequest = (message: string): StatusError => new StatusError(400, 'BadRequest', message);
+
 export const unauthorized = (): StatusError => new StatusError(401, 'Unauthorized', 'Unauthorized');
 
 /** A refusal by admission. {@link refusedByRbac} has the other 403 text. */
@@ -83,6 +85,9 @@ export const notFound = (resource: ResourceName, name: string): StatusError =>
 export const pathNotFound = (): StatusError =>
   new StatusError(404, 'NotFound', 'the server could not find the requested resource', {});
 
+export const methodNotAllowed = (): StatusError =>
+  new StatusError(405, 'MethodNotAllowed', 'the server does not allow this method on the requested resource', {});
+
 export const alreadyExists = (resource: ResourceName, name: string): StatusError =>
   errorAbout(resource, name, 409, 'AlreadyExists', `${quoted(resource, name)} already exists`);
 
@@ -93,6 +98,13 @@ export const otherUid = (resource: ResourceName, name: string, uid: unknown, own
   conflict(resource, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${own}`);
 
 export const expired = (message: string): StatusError => new StatusError(410, 'Expired', message);
+
+export const unsupportedMediaType = (accepted: readonly string[]): StatusError =>
+  new StatusError(
+    415,
+    'UnsupportedMediaType',
+    `the body of the request was in an unknown format - accepted media types include: ${accepted.join(', ')}`,
+  );
 
 export function invalidObject(resource: ResourceName, name: string, field: string, message: string): StatusError {
   const { group, kind } = resource;

@@ -1,13 +1,14 @@
+import type { Request } from 'express';
 import type { Clock } from '../../clock.js';
 import type { Asked, RouteTable } from '../../http/route-table.js';
 import { type Clusters, nodeResource, podResource } from '../cluster/clusters.js';
 import type { Pod } from '../cluster/contents.js';
 import { isReady, type Node } from '../cluster/nodes.js';
-import { SYSTEM } from '../cluster/secrets.js';
-import { deletedStatus, readBody, selected } from '../http/requests.js';
+import { SYSTEM, TOKEN_TYPE } from '../cluster/secrets.js';
+import { deletedStatus, labelTest, readBody, readObject, readPatch } from '../http/requests.js';
 import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
-import { otherUid, type ResourceName } from '../kube/errors.js';
-import { fieldAt, type KubeObject } from '../kube/object.js';
+import { badRequest, forbidden, otherUid, type ResourceName, unsupportedMediaType } from '../kube/errors.js';
+import { type Fields, fieldAt, type KubeObject } from '../kube/object.js';
 import type { Held } from '../store.js';
 import { objectRoutes } from './object-routes.js';
 
@@ -26,17 +27,24 @@ export function clusterRoutes(clusters: Clusters, clock: Clock): RouteTable {
       return wantsTable ? tableOf(nodes, clock.now()) : listOf(nodeResource, nodes);
     },
     'GET /api/v1/nodes/:name': (asked) => clusters.node(shootOf(asked), asked.param('name')),
-    'PATCH /api/v1/nodes/:name': (asked) =>
-      clusters.patchNode(shootOf(asked), asked.param('name'), readBody(asked.req)),
+    'PATCH /api/v1/nodes/:name': (asked) => {
+      const { type, body } = readPatch(asked.req, new URLSearchParams());
+      if (type !== 'merge') throw unsupportedMediaType(['application/merge-patch+json']);
+      return clusters.patchNode(shootOf(asked), asked.param('name'), body as Fields);
+    },
     'DELETE /api/v1/nodes/:name': (asked) => {
       const node = clusters.node(shootOf(asked), asked.param('name'));
       clusters.deleteNode(shootOf(asked), node.metadata.name);
       return deletedStatus(nodeResource, node);
     },
-    [`GET ${SECRETS}`]: (asked) => listOf(secretKind, selected(asked.req, clusters.secrets(shootOf(asked)))),
+    [`GET ${SECRETS}`]: (asked) => {
+      return listOf(secretKind, selected(asked.req, clusters.secrets(shootOf(asked)), { type: ['type'] }));
+    },
     [`GET ${SECRETS}/:name`]: secretOf,
     [`POST ${SECRETS}`]: (asked) => {
-      const secret = readBody(asked.req) as Secret;
+      const secret = readObject(asked.req, secretKind) as Secret;
+      if (secret.type !== TOKEN_TYPE)
+        throw forbidden(secretKind, '', `only Secrets of type ${TOKEN_TYPE} can be made here`);
       secret.metadata.namespace = SYSTEM;
       return clusters.createToken(shootOf(asked), secret);
     },
@@ -47,7 +55,7 @@ export function clusterRoutes(clusters: Clusters, clock: Clock): RouteTable {
     },
     'GET /api/v1/pods': (asked) => {
       const pods = clusters.read(shootOf(asked)).pods.map(podObject);
-      return listOf(podResource, selected(asked.req, pods));
+      return listOf(podResource, selected(asked.req, pods, { 'spec.nodeName': ['spec', 'nodeName'] }));
     },
     'POST /api/v1/namespaces/:namespace/pods/:name/eviction': (asked) => {
       const pod = clusters.pod(shootOf(asked), asked.param('namespace'), asked.param('name'));
@@ -77,6 +85,21 @@ const listOf = ({ kind }: ResourceName, items: readonly KubeObject[]) => ({
   metadata: { resourceVersion: '1' },
   items,
 });
+
+/** The objects that the selectors select. @param fields what a selector `field=value` can name, with its path */
+function selected<T extends KubeObject>(
+  { query }: Request,
+  objects: readonly T[],
+  fields: Readonly<Record<string, readonly string[]>> = {},
+): T[] {
+  const hasLabels = labelTest(String(query.labelSelector ?? ''));
+  const [field = '', value] = String(query.fieldSelector ?? '').split('=');
+  const path = fields[field];
+  if (field !== '' && path === undefined) throw badRequest(`field label not supported: ${field}`);
+  return objects.filter(
+    (object) => hasLabels(object.metadata.labels ?? {}) && (path === undefined || fieldAt(object, ...path) === value),
+  );
+}
 
 function podObject({ namespace, name, uid, node, owner }: Pod): KubeObject {
   const metadata = {

@@ -3,20 +3,21 @@ import type { Request, Response } from 'express';
 import { type Clock, timestamp } from '../../clock.js';
 import { sendJson } from '../../http/route-table.js';
 import { renderKubeconfig } from '../credentials.js';
-import { type Asked, readBody } from '../http/requests.js';
+import { type Asked, readObject } from '../http/requests.js';
 import { invalidObject, notFound } from '../kube/errors.js';
 import { fieldAt } from '../kube/object.js';
 import type { Shoot } from '../shoots/shoot.js';
 import { type ObjectStore, objectOf } from '../store.js';
 import { type ShootAuthorities, serverNameOf } from './authorities.js';
 
+const SECONDS_MIN = 600;
 const SECONDS_DEFAULT = 3600;
 /** Longer requests are shortened to it. */
 const SECONDS_MAX = 86_400;
 /** Certificates are backdated, for clients whose clocks are behind. */
 const BACKDATED_MS = 60_000;
 
-/** `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. The result is not stored. @throws StatusError 404, 422 */
+/** `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. The result is not stored. @throws StatusError 400, 404, 422 */
 export async function serveKubeconfigRequest(
   { store, authorities, clock }: { store: ObjectStore; authorities: ShootAuthorities; clock: Clock },
   { kind: shoots, namespace, name, subresource }: Asked,
@@ -26,8 +27,10 @@ export async function serveKubeconfigRequest(
   const access = subresource === 'adminkubeconfig' ? 'admin' : 'viewer';
   const kind = access === 'admin' ? 'AdminKubeconfigRequest' : 'ViewerKubeconfigRequest';
   const resource = { group: 'authentication.gardener.cloud', version: 'v1alpha1', plural: subresource, kind };
-  const asked = Number(fieldAt(readBody(req), 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT);
+  const asked = Number(fieldAt(readObject(req, resource), 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT);
   const refuse = (field: string, message: string) => invalidObject(resource, name, field, message);
+  if (!(asked >= SECONDS_MIN))
+    throw refuse('spec.expirationSeconds', 'Invalid value: may not specify less than 10 minutes');
   const held = store.get('shoots', namespace, name);
   if (held === null) throw notFound(shoots, name);
   const authority = await authorities.get(held);

@@ -1,8 +1,8 @@
 import type { Asked, RouteTable } from '../../http/route-table.js';
 import type { Clusters } from '../cluster/clusters.js';
-import { deletedStatus, readBody, selected } from '../http/requests.js';
-import { notFound, pathNotFound, type ResourceName } from '../kube/errors.js';
-import type { KubeObject } from '../kube/object.js';
+import { deletedStatus, readPatch } from '../http/requests.js';
+import { badRequest, notFound, pathNotFound, type ResourceName, unsupportedMediaType } from '../kube/errors.js';
+import { fieldAt, type KubeObject } from '../kube/object.js';
 import type { Held } from '../store.js';
 
 /** The kinds that every cluster serves. Others are there once their CustomResourceDefinition is. */
@@ -55,11 +55,12 @@ const keyOf = (clusters: Clusters, asked: Asked): string => {
 
 function listObjects(clusters: Clusters, asked: Asked) {
   const prefix = keyOf(clusters, asked).slice(0, -1);
+  const [field = '', value] = String(asked.req.query.fieldSelector ?? '').split('=');
   const items = Object.entries(clusters.objects(shootOf(asked))).flatMap(([key, object]) => {
     const isMeant = key.startsWith(prefix) || (prefix.endsWith('//') && key.startsWith(prefix.slice(0, -1)));
-    return isMeant ? object : [];
+    return isMeant && (field === '' || fieldAt(object, ...field.split('.')) === value) ? object : [];
   });
-  return { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items: selected(asked.req, items) };
+  return { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items };
 }
 
 /** @throws StatusError 404 */
@@ -71,6 +72,10 @@ function readObject(clusters: Clusters, asked: Asked): KubeObject {
 
 function applyObject(clusters: Clusters, asked: Asked): KubeObject {
   const key = keyOf(clusters, asked);
-  const { status: _, ...declared } = readBody(asked.req);
+  const { type, body } = readPatch(asked.req, new URLSearchParams());
+  if (type !== 'apply') throw unsupportedMediaType(['application/apply-patch+yaml']);
+  const manifest = body as unknown as KubeObject;
+  if (fieldAt(manifest, 'metadata', 'name') !== asked.param('name')) throw badRequest('metadata.name does not match');
+  const { status: _, ...declared } = manifest;
   return clusters.putObject(shootOf(asked), key, declared as KubeObject);
 }
