@@ -201,10 +201,10 @@ describe('a schedule of hibernation', () => {
     expect(await stored(name)).toMatchObject({ asleepBySchedule: null });
   });
 
-  it('is refused for an unknown zone and for hours that end before they begin', async () => {
+  it('is refused for an unknown zone, a day that does not exist, and hours that end before they begin', async () => {
     const name = freshName(t);
     await t.clusters.declare(name);
-    const exceptions = [{ date: '2026-12-24', from: '08:00' }];
+    const exceptions = [{ date: '2026-12-24', from: '08:00' }, { date: '2026-02-30' }];
     const wrong = { timeZone: 'Europe/Nowhere', awake: [{ ...awake[0], until: '07:00' }], exceptions };
 
     const { body } = await put(name, wrong).expect(422);
@@ -212,6 +212,7 @@ describe('a schedule of hibernation', () => {
     expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
       '/spec/hibernationSchedule/timeZone',
       '/spec/hibernationSchedule/awake/0/until',
+      '/spec/hibernationSchedule/exceptions/1/date',
       '/spec/hibernationSchedule/exceptions/0/until',
     ]);
   });

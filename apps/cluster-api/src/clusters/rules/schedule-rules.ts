@@ -15,6 +15,11 @@ export function checkSchedule({ timeZone, awake, exceptions }: HibernationSchedu
       );
     },
     ...awake.map((hours, index) => () => checkHours(hours, `${PLACE}/awake/${index}`)),
+    ...exceptions.map(
+      ({ date }, index) =>
+        () =>
+          checkDate(date, `${PLACE}/exceptions/${index}`),
+    ),
     ...exceptions.map((hours, index) => () => checkHours(hours, `${PLACE}/exceptions/${index}`)),
   ]);
 }
@@ -26,6 +31,13 @@ function checkHours({ from, until }: { readonly from?: string; readonly until?: 
   const why =
     from === undefined || until === undefined ? 'needs both from and until, or neither' : 'must be later than from';
   throw invalidField('validation_failed', `${place}/until`, why);
+}
+
+/** A day that the calendar does not have, such as 30 February, would never come. */
+function checkDate(date: string, place: string): void {
+  const day = new Date(`${date}T00:00:00Z`);
+  if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(date)) return;
+  throw invalidField('validation_failed', `${place}/date`, 'must be a day of the calendar such as 2026-12-24');
 }
 
 function isTimeZone(name: string): boolean {
