@@ -1,9 +1,11 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { JsonObject } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import {
   externalDnsImage,
   type HostedName,
+  isForeign,
   leftoverOf,
   objectsOfName,
   refusalOfHostedName,
@@ -124,7 +126,7 @@ describe('what is said of a name', () => {
     status: { observedGeneration: 2, updatedReplicas: 1, availableReplicas: 1 },
   };
   const issuer = (status: string, message = '') => ({ status: { conditions: [{ type: 'Ready', status, message }] } });
-  const works: SeenName = { deployment, hasSolver: true, issuer: issuer('True') };
+  const works: SeenName = { deployment, hasSolver: true, issuer: issuer('True'), foreign: null };
   const starting = 'ExternalDNS is starting in the cluster.';
 
   it.each<[string, SeenName, string]>([
@@ -137,6 +139,11 @@ describe('what is said of a name', () => {
       starting,
     ],
     ['there is no cert-manager', { ...works, hasSolver: false, issuer: null }, solverMissing],
+    [
+      'somebody else made the issuer',
+      { ...works, issuer: null, foreign: 'ClusterIssuer shop.acme' },
+      'Records work. For certificates, remove ClusterIssuer shop.acme, which Corral has not made, or use it yourself.',
+    ],
     ['the issuer is new', { ...works, issuer: {} }, 'Records work. The ClusterIssuer is not ready yet.'],
     [
       'the issuer has a problem',
@@ -149,5 +156,16 @@ describe('what is said of a name', () => {
 
   it('bounds what a cluster says', () => {
     expect(standingOf({ ...works, issuer: issuer('False', 'x'.repeat(10_000)) }).message.length).toBe(500);
+  });
+});
+
+describe('an object in a cluster', () => {
+  it.each<[string, JsonObject | null, boolean]>([
+    ['none', null, false],
+    ['one without labels', { metadata: { name: 'shop.acme' } }, true],
+    ['one of another program', { metadata: { labels: { 'app.kubernetes.io/managed-by': 'Helm' } } }, true],
+    ['one of Corral', { metadata: { labels: { 'app.kubernetes.io/managed-by': 'corral', team: 'a' } } }, false],
+  ])('%s: it is known whether somebody else made it', (_what, object, expected) => {
+    expect(isForeign(object)).toBe(expected);
   });
 });

@@ -267,4 +267,22 @@ describe('a name on a cluster', () => {
       data: { token: btoa(text) },
     });
   });
+
+  it('neither changes nor removes an issuer that somebody else made', async () => {
+    const issuer = { apiVersion: 'cert-manager.io/v1', kind: 'ClusterIssuer', metadata: { name: shop } };
+    await installCertManager();
+    await keep();
+    await at.garden.objects.delete(shoot, issuer);
+    await at.garden.objects.apply(shoot, { ...issuer, spec: { selfSigned: {} } });
+
+    await keep();
+    const { state, message } = await nameOf(shop);
+    await at.prisma.hostedName.updateMany({ where: { name: shop }, data: { removalRequestedAt: new Date() } });
+    await keep();
+
+    expect([state, message]).toEqual(['Pending', expect.stringContaining(`remove ClusterIssuer ${shop}`)]);
+    expect(await at.prisma.hostedName.count({ where: { name: shop } })).toBe(0);
+    expect(await read(issuer)).toMatchObject({ spec: { selfSigned: {} } });
+    await at.garden.objects.delete(shoot, issuer);
+  });
 });

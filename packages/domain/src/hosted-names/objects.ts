@@ -1,4 +1,4 @@
-import type { InstalledObject } from '@corral/contracts';
+import { type InstalledObject, isObject, type JsonObject } from '@corral/contracts';
 
 /** A name on a cluster, and what its objects contain of the installation. */
 export interface HostedName {
@@ -91,6 +91,14 @@ interface DeploymentSpec {
 }
 
 const labels = { 'app.kubernetes.io/managed-by': 'corral' } as const;
+
+/** Whether somebody else made an object of a cluster. Corral changes and removes only its own. */
+export function isForeign(object: JsonObject | null): boolean {
+  if (object === null) return false;
+  const { metadata } = object;
+  const present = isObject(metadata) && isObject(metadata.labels) ? metadata.labels : {};
+  return Object.entries(labels).some(([name, value]) => present[name] !== value);
+}
 
 /** What all names on a cluster use together. */
 const sharedObjects: readonly Manifest[] = [

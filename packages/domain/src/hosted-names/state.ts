@@ -9,6 +9,8 @@ export interface SeenName {
   readonly hasSolver: boolean;
   /** The ClusterIssuer as the cluster answers it; null without one. */
   readonly issuer: unknown;
+  /** An object that the certificates need, and that somebody else made, such as `ClusterIssuer shop.acme`; null without one. */
+  readonly foreign: string | null;
 }
 
 export interface NameStanding {
@@ -25,9 +27,12 @@ export const solverMissing =
 const MESSAGE_CHARACTERS = 500;
 
 /** Says whether the name works, and otherwise what it waits for. */
-export function standingOf({ deployment, hasSolver, issuer }: SeenName): NameStanding {
+export function standingOf({ deployment, hasSolver, issuer, foreign }: SeenName): NameStanding {
   if (!isAvailable(deployment)) return pending('ExternalDNS is starting in the cluster.');
   if (!hasSolver) return pending(solverMissing);
+  if (foreign !== null) {
+    return pending(`Records work. For certificates, remove ${foreign}, which Corral has not made, or use it yourself.`);
+  }
   const ready = conditionOf(issuer, 'Ready');
   if (ready?.status === 'True') return { state: 'Ready', message: '' };
   const why = typeof ready?.message === 'string' && ready.message !== '' ? ` It says: ${ready.message}` : '';

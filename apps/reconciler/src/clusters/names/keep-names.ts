@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from '@corral/contracts';
 import {
   type HostedName,
+  isForeign,
   leftoverOf,
   type Manifest,
   type NameStanding,
@@ -99,12 +100,14 @@ async function install({ store, place }: NameDeps, due: DueName, calls: ObjectCa
   const { records, certificates } = objectsOfName(of, token);
   const applied = await calls.applyAll(records);
   const hasSolver = (await calls.read(solverService)) !== null;
-  const issued = hasSolver ? await calls.applyAll(certificates) : [];
+  const foreign = hasSolver ? await calls.findForeign(certificates) : null;
+  const issued = hasSolver && foreign === null ? await calls.applyAll(certificates) : [];
   const ofKind = (objects: readonly JsonObject[], kind: string) => objects.find((each) => each.kind === kind) ?? null;
   return standingOf({
     deployment: ofKind(applied, 'Deployment'),
     hasSolver,
     issuer: ofKind(issued, 'ClusterIssuer'),
+    foreign: foreign && textOf(foreign),
   });
 }
 
@@ -148,20 +151,29 @@ class NotDone extends Error {
   }
 }
 
+/** Such as `Secret cert-manager/shop.acme`. */
+const textOf = ({ kind, metadata: { namespace, name } }: Manifest): string =>
+  `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
+
 type ObjectCalls = ReturnType<typeof callsOf>;
 
 /** Calls of one cluster, which throw only NotDone. */
 function callsOf({ objects }: NameDeps['garden'], shoot: { namespace: string; name: string }, signal: AbortSignal) {
-  const told = async <T>({ kind, metadata: { namespace, name } }: Manifest, call: Promise<T>): Promise<T> => {
+  const told = async <T>(object: Manifest, call: Promise<T>): Promise<T> => {
     try {
       return await call;
     } catch (error) {
       if (!isGardenError(error)) throw error;
-      throw new NotDone(`${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`, error);
+      throw new NotDone(textOf(object), error);
     }
   };
   return {
     read: (object: Manifest) => told(object, objects.read(shoot, object, signal)),
+    /** The first one that somebody else made. */
+    async findForeign(manifests: readonly Manifest[]): Promise<Manifest | null> {
+      for (const each of manifests) if (isForeign(await told(each, objects.read(shoot, each, signal)))) return each;
+      return null;
+    },
     /** One after the other: a namespace comes before what is in it. */
     async applyAll(manifests: readonly Manifest[]): Promise<JsonObject[]> {
       const applied: JsonObject[] = [];
@@ -170,12 +182,17 @@ function callsOf({ objects }: NameDeps['garden'], shoot: { namespace: string; na
       }
       return applied;
     },
+    /** Leaves what somebody else made. */
     async remove(object: Manifest): Promise<void> {
+      const removeOwn = async (): Promise<void> => {
+        const present = await objects.read(shoot, object, signal);
+        if (present !== null && !isForeign(present)) await objects.delete(shoot, object, signal);
+      };
       const unserved = (error: unknown): void => {
         // A cluster that does not know the kind has none of it.
         if (!isGardenError(error, 'unusable')) throw error;
       };
-      await told(object, objects.delete(shoot, object, signal).catch(unserved));
+      await told(object, removeOwn().catch(unserved));
     },
   };
 }
