@@ -1,4 +1,4 @@
-import { clusterVerdictsOf, problemCodes, type Verdict } from '@corral/contracts';
+import { clusterVerdictsOf, dryRunOf, problemCodes, type Verdict } from '@corral/contracts';
 import type { Served } from '@corral/http-api';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
@@ -80,8 +80,8 @@ const without = ({ instance, ...rest }: Record<string, unknown>) => rest;
 const shown = ({ status, json }: Answer) => [status, json?.code ?? null];
 
 /** The verdict of docs/access.md for the caller. Null when it depends on the resource. */
-function denialOf({ route, caller, team }: MixedRequest): Verdict | null {
-  const verdicts = clusterVerdictsOf(route);
+function denialOf({ route, caller, team }: MixedRequest, { path }: Filled): Verdict | null {
+  const verdicts = clusterVerdictsOf((path.includes('dryRun=true') ? dryRunOf(route) : null) ?? route);
   if (caller === 'anonymous') return verdicts.anonymous;
   return namesTeam(route) && team !== 'own' ? verdicts.stranger : verdicts[caller];
 }
@@ -98,7 +98,7 @@ async function check(request: MixedRequest): Promise<void> {
   const leaked = globex.secrets.filter((secret) => answer.text.includes(secret) && !sent.includes(secret));
   expect([summary, leaked]).toEqual([summary, []]);
 
-  const denial = denialOf(request);
+  const denial = denialOf(request, filled);
   if (denial !== null && denial !== 'served') {
     expect([summary, ...shown(answer)]).toEqual([summary, problemCodes[denial].status, denial]);
   }

@@ -66,6 +66,7 @@ export const ownTables = [
   'dns_zone',
   'garden_cleanup',
   'hold_finding',
+  'hosted_name',
   'idempotency_key',
   'installation_hold',
   'invitation',
