@@ -1,6 +1,8 @@
 import type { JSONSchema } from 'json-schema-to-ts';
 import { uuidPattern } from '../ids.js';
 import { exactly } from '../schema-objects.js';
+import { textRules } from '../text-rules.js';
+import { timeCharacters } from '../time.js';
 
 /* Building blocks of the answer schemas. Every documented field is always present, and no undocumented field is. */
 
@@ -8,6 +10,13 @@ export const time = {
   type: 'string',
   format: 'date-time',
   pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d\\.\\d{3}Z$',
+} as const;
+/** A time that is sent to us, in any form of RFC 3339. */
+export const givenTime = {
+  type: 'string',
+  format: 'date-time',
+  maxLength: timeCharacters,
+  pattern: textRules.time.pattern,
 } as const;
 export const optionalTime = { ...time, type: ['string', 'null'] } as const;
 export const uuid = {

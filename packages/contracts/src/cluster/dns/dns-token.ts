@@ -3,9 +3,8 @@ import { writableTypes } from '../../dns/names.js';
 import { strictParserFor } from '../../parser-for.js';
 import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
-import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
-import { filled, optionalTime, person, time, uuid } from '../schema-parts.js';
+import { filled, givenTime, optionalTime, person, time, uuid } from '../schema-parts.js';
 
 /** Scopes of a token. More may follow. */
 export const dnsScopes = ['dns'] as const;
@@ -44,10 +43,8 @@ export const dnsTokenPostSchema = closed(['name'], {
     description: 'The token can write only these record types. Empty: all types that the DNS API can write.',
   },
   expiresAt: {
+    ...givenTime,
     type: ['string', 'null'],
-    format: 'date-time',
-    maxLength: timeCharacters,
-    pattern: textRules.time.pattern,
     default: null,
     description: 'When the token expires (RFC 3339). Null: valid until revoked.',
   },

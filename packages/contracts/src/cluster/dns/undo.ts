@@ -2,11 +2,10 @@ import type { FromSchema, JSONSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
-import { timeCharacters } from '../../time.js';
 import { costDifferenceSchema } from '../clusters/cost.js';
 import { effectsSchema } from '../clusters/effects.js';
 import { clusterLimits } from '../limits.js';
-import { fieldChangesSchema, filled, text, time } from '../schema-parts.js';
+import { fieldChangesSchema, filled, givenTime, text, time } from '../schema-parts.js';
 import { auditActorKinds } from './audit-entry.js';
 
 /* What is asked and answered where entries of the audit log are taken back. */
@@ -18,12 +17,6 @@ const overwrite = {
   description:
     '`tag` of the plan that was shown. With it, later changes that the plan names in `overwrites` are taken back too.',
 } as const;
-const moment = {
-  type: 'string',
-  format: 'date-time',
-  maxLength: timeCharacters,
-  pattern: textRules.time.pattern,
-} as const;
 
 export const undoEntrySchema = closed([], { overwrite });
 export const undoEntriesSchema = closed([], {
@@ -33,8 +26,8 @@ export const undoEntriesSchema = closed([], {
     pattern: textRules.visibleAscii.pattern,
     description: '`X-Correlation-Id` of the answer to a request.',
   },
-  since: { ...moment, description: 'Entries at or after this time.' },
-  until: { ...moment, description: 'Entries before this time. Default: now.' },
+  since: { ...givenTime, description: 'Entries at or after this time.' },
+  until: { ...givenTime, description: 'Entries before this time. Default: now.' },
   actor: {
     type: 'string',
     maxLength: clusterLimits.issuerCharacters,

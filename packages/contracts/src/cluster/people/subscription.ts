@@ -1,10 +1,8 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { atLeast, exactly } from '../../schema-objects.js';
-import { textRules } from '../../text-rules.js';
-import { timeCharacters } from '../../time.js';
 import { clusterLimits } from '../limits.js';
-import { filled, text, time } from '../schema-parts.js';
+import { filled, givenTime, text, time } from '../schema-parts.js';
 
 /** States that count as active unless the billing system says otherwise. */
 export const activeSubscriptionStates: readonly string[] = ['active', 'trialing'];
@@ -42,12 +40,6 @@ export type Subscription = FromSchema<typeof subscriptionSchema>;
 
 const word = { type: 'string', minLength: 1, maxLength: clusterLimits.subscriptionTextCharacters } as const;
 const phrase = { type: 'string', maxLength: clusterLimits.subscriptionTextCharacters } as const;
-const moment = {
-  type: 'string',
-  format: 'date-time',
-  maxLength: timeCharacters,
-  pattern: textRules.time.pattern,
-} as const;
 
 const statedPrice = atLeast({
   id: word,
@@ -60,10 +52,10 @@ const statedPrice = atLeast({
 const statedSubscriptionSchema = atLeast({
   id: word,
   display_name: phrase,
-  start_date: moment,
+  start_date: givenTime,
   billing_interval: phrase,
-  current_period_start: moment,
-  current_period_end: moment,
+  current_period_start: givenTime,
+  current_period_end: givenTime,
   cancel_at_period_end: flag,
   status: word,
   quantity: whole,
@@ -80,7 +72,7 @@ export const billingEventSchema = {
   properties: {
     id: { ...word, description: 'Id of the event. An event is processed only once.' },
     stated_at: {
-      ...moment,
+      ...givenTime,
       description:
         'Time of this state by the clock of the billing system. States older than the known one are ignored.',
     },

@@ -2,10 +2,9 @@ import type { FromSchema } from 'json-schema-to-ts';
 import { strictParserFor } from '../../parser-for.js';
 import { closed, exactly } from '../../schema-objects.js';
 import { textRules } from '../../text-rules.js';
-import { timeCharacters } from '../../time.js';
 import { asRead, specOf } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
-import { count, filled, optionalTime, time, uuid } from '../schema-parts.js';
+import { count, filled, givenTime, optionalTime, time, uuid } from '../schema-parts.js';
 import { apiVersion } from '../states.js';
 import { type TeamEvent, type TeamEventKind, teamEventKinds } from '../team-event.js';
 
@@ -31,10 +30,7 @@ export const webhookPutSchema = specOf(specSchema, asRead('Webhook', 'name'));
 
 export const webhookReplaySchema = closed(['since'], {
   since: {
-    type: 'string',
-    format: 'date-time',
-    maxLength: timeCharacters,
-    pattern: textRules.time.pattern,
+    ...givenTime,
     description: `Events from this time on are sent again (RFC 3339). Events are kept for ${clusterLimits.teamEventsKeptHours} hours.`,
   },
 });
