@@ -1,4 +1,5 @@
 import { isIPv6, SocketAddress } from 'node:net';
+import { absoluteName } from '@corral/contracts';
 import { type PropagatingWrite, readRrsetBody, withMember } from '@corral/dns-data';
 
 /** A record as a name server answers it, its value in canonical form. */
@@ -56,7 +57,7 @@ export function canonicalValue(type: string, value: string, zoneName: string): s
     case 'AAAA':
       return canonicalIpv6(value);
     case 'CNAME':
-      return absoluteName(value.toLowerCase(), zoneName);
+      return absoluteName(value, `${zoneName}.`).slice(0, -1);
     case 'TXT':
       return textOf(value);
     default:
@@ -67,11 +68,6 @@ export function canonicalValue(type: string, value: string, zoneName: string): s
 /** An address as it came in a packet or in a body. */
 export const canonicalIpv6 = (address: string): string =>
   isIPv6(address) ? new SocketAddress({ address, family: 'ipv6' }).address : address;
-
-function absoluteName(name: string, zoneName: string): string {
-  if (name === '@') return zoneName;
-  return name.endsWith('.') ? name.slice(0, -1) : `${name}.${zoneName}`;
-}
 
 /** The bytes of all strings together, one character each: where a text is split has no meaning (RFC 7208 section 3.3). */
 function textOf(value: string): string {

@@ -1,5 +1,6 @@
 import { Address4, Address6 } from 'ip-address';
 import { dnsLimits } from './limits.js';
+import { absoluteName } from './names.js';
 
 /* Addresses in the one form in which they are stored and compared. */
 
@@ -30,7 +31,7 @@ const SERVER_PREFIX = 64;
  * networks. Empty for a value that is not valid, and for types that lead to no address.
  */
 export function addressesOfRecord(zoneName: string, type: string, value: string): string[] {
-  if (type === 'CNAME') return present(canonicalAddress(absoluteName(zoneName, value)));
+  if (type === 'CNAME') return present(canonicalAddress(absoluteName(value, `${zoneName}.`)));
   if (type === 'A') return value.includes(':') ? [] : present(canonicalAddress(value));
   if (type !== 'AAAA' || !value.includes(':') || value.includes('/')) return [];
   const address = canonicalAddress(value);
@@ -38,9 +39,3 @@ export function addressesOfRecord(zoneName: string, type: string, value: string)
 }
 
 const present = (...addresses: (string | null)[]): string[] => addresses.filter((address) => address !== null);
-
-/** A host name in a value is relative to the zone unless it ends in a dot. */
-function absoluteName(zoneName: string, value: string): string {
-  if (value === '@') return zoneName;
-  return value.endsWith('.') ? value : `${value}.${zoneName}`;
-}

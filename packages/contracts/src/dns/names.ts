@@ -38,6 +38,19 @@ export function relativeName(typed: string, zoneName: string): string {
   return name.endsWith(`.${zoneName}`) ? name.slice(0, -zoneName.length - 1) : name;
 }
 
+/**
+ * A name in a value or a zone file, as DNS means it.
+ *
+ * @param origin what it is relative to unless it has a final dot, itself with one
+ * @returns the name in lower case with a final dot
+ */
+export function absoluteName(name: string, origin: string): string {
+  const lower = name.toLowerCase();
+  if (lower === '@') return origin;
+  if (lower.endsWith('.')) return lower;
+  return origin === '.' ? `${lower}.` : `${lower}.${origin}`;
+}
+
 /** The last label of an upstream name, or `@` for the apex. Identifies the owner of mirrored sets. */
 export function ownerLabelOf(name: string): string {
   return name.slice(name.lastIndexOf('.') + 1);

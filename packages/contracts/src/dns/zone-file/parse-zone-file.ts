@@ -1,6 +1,6 @@
-import { isWritableType } from '../names.js';
+import { absoluteName, isWritableType } from '../names.js';
 import { readEntries, type Token } from './entries.js';
-import { absolute, parseTtl, readRecord, relativeTo } from './record-fields.js';
+import { parseTtl, readRecord, relativeTo } from './record-fields.js';
 
 /*
  * Master files (RFC 1035 section 5), read into record sets in the form of the DNS API. No package on npm does it: those that
@@ -144,7 +144,7 @@ interface ReadState {
 }
 
 function setOwner(state: ReadState, name: Token | undefined): void {
-  state.owner = name === undefined ? null : absolute(name.text, state.origin);
+  state.owner = name === undefined ? null : absoluteName(name.text, state.origin);
   state.names += 1;
   state.hasAbsolute ||= name?.text.endsWith('.') ?? false;
 }
@@ -162,7 +162,7 @@ function follow(state: ReadState, directive: string, argument: string): string |
   switch (directive.toUpperCase()) {
     case '$ORIGIN':
       if (argument === '') return '$ORIGIN needs a name.';
-      state.origin = absolute(argument, state.origin);
+      state.origin = absoluteName(argument, state.origin);
       state.hasAbsolute ||= argument.endsWith('.');
       return null;
     case '$TTL':

@@ -1,5 +1,6 @@
 import { cutText } from '../../text-rules.js';
 import { dnsLimits } from '../limits.js';
+import { absoluteName } from '../names.js';
 import { splitString } from '../record-values.js';
 import type { Token } from './entries.js';
 
@@ -72,7 +73,7 @@ const hostPositions: Readonly<Record<string, number>> = { CNAME: 0, DNAME: 0, NS
 /** The API reads relative names as relative to the zone, so they change where the file has another origin. */
 function hostValue(text: string, origin: string, zone: string): string {
   if (text.endsWith('.') || origin === `${zone}.`) return text;
-  const name = absolute(text, origin);
+  const name = absoluteName(text, origin);
   return relativeTo(zone, name) ?? name;
 }
 
@@ -88,14 +89,6 @@ export function parseTtl(text: string): number | null {
     seconds += Number(digits) * (units[(unit ?? '').toLowerCase()] ?? 1);
   }
   return seconds <= dnsLimits.ttlSecondsMax ? seconds : null;
-}
-
-/** @returns the name in lower case with a final dot */
-export function absolute(name: string, origin: string): string {
-  const lower = name.toLowerCase();
-  if (lower === '@') return origin;
-  if (lower.endsWith('.')) return lower;
-  return origin === '.' ? `${lower}.` : `${lower}.${origin}`;
 }
 
 /** @returns null when the absolute name is not in the zone */
