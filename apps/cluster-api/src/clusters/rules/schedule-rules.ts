@@ -1,4 +1,4 @@
-import type { HibernationSchedule } from '@corral/contracts';
+import { type HibernationSchedule, parseTime } from '@corral/contracts';
 import { checkAll, invalidField } from '../../problem.js';
 
 const PLACE = '/spec/hibernationSchedule';
@@ -35,8 +35,7 @@ function checkHours({ from, until }: { readonly from?: string; readonly until?: 
 
 /** A day that the calendar does not have, such as 30 February, would never come. */
 function checkDate(date: string, place: string): void {
-  const day = new Date(`${date}T00:00:00Z`);
-  if (!Number.isNaN(day.getTime()) && day.toISOString().startsWith(date)) return;
+  if (parseTime(`${date}T00:00:00Z`) !== null) return;
   throw invalidField('validation_failed', `${place}/date`, 'must be a day of the calendar such as 2026-12-24');
 }
 
