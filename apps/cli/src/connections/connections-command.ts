@@ -7,7 +7,7 @@ import { connectTeam } from '../clusters/team-api.js';
 import { confirmName, readSecret } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts } from '../output/table.js';
-import { requireInput } from '../settings/options.js';
+import { requireInput, yesOption } from '../settings/options.js';
 
 type Connection = ClusterSchemas['Connection'];
 type Phase = (typeof connectionPhases)[number];
@@ -41,7 +41,7 @@ export function connectionsCommand(withCli: WithCli): Command {
   command
     .command('delete <ref>')
     .description('delete a connection and its token (administrators)')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(deleteConnection));
   return command;
 }

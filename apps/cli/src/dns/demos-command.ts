@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
 import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
-import { durationOption } from '../settings/options.js';
+import { durationOption, yesOption } from '../settings/options.js';
 import { connectDns } from './dns-zone.js';
 
 /** Names that clean up after themselves. */
@@ -22,7 +22,7 @@ export function demosCommand(withCli: WithCli): Command {
   command
     .command('delete <label>')
     .description('end a demo: its records are deleted, its token is revoked')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(deleteDemo));
   return command;
 }

@@ -3,6 +3,7 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
 import { showList } from '../output/show-list.js';
+import { dryRunOption, yesOption } from '../settings/options.js';
 import { dnsToken } from './dns-token.js';
 import { leftovers } from './leftovers.js';
 import { deleteSets, exportSets, listSets, setSet } from './record-sets.js';
@@ -23,13 +24,13 @@ export function dnsCommand(withCli: WithCli): Command {
     .option('--ttl <seconds>', 'seconds, or `default` for that of the zone (without it: unchanged)', ttlOption)
     .option('--comment <text>', 'comment on these values')
     .option('--label <pairs...>', 'labels, such as env=prod; they replace all labels (without it: unchanged)')
-    .option('--dry-run', 'show what would change, and change nothing')
+    .addOption(dryRunOption())
     .action(withCli(setSet));
   command
     .command('delete <name> <type> [values...]')
     .description('delete a record set, or some of its values')
-    .option('--dry-run', 'show what would change, and change nothing')
-    .option('-y, --yes', 'do not ask')
+    .addOption(dryRunOption())
+    .addOption(yesOption())
     .action(withCli(deleteSets));
   command
     .command('import [file]')
@@ -42,7 +43,7 @@ export function dnsCommand(withCli: WithCli): Command {
     .option('--partial', 'import the rest if some lines or sets cannot be written')
     .addOption(originOption())
     .addOption(encodingOption())
-    .option('--dry-run', 'show what would change, and change nothing')
+    .addOption(dryRunOption())
     .option('-y, --yes', 'do not ask, except before deleting most sets')
     .action(withCli(importZoneFile));
   command
@@ -66,7 +67,7 @@ export function dnsCommand(withCli: WithCli): Command {
     .description('list ACME challenges that nobody took away within a day')
     .option('--delete', 'delete them')
     .option('--dry-run', 'show what would be deleted, and change nothing')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(leftovers));
   command
     .command('dangling')

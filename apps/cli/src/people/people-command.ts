@@ -7,6 +7,7 @@ import { connectTeam, type TeamApi } from '../clusters/team-api.js';
 import { CliError } from '../exit-codes.js';
 import { confirm, confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
+import { yesOption } from '../settings/options.js';
 
 type Role = (typeof roles)[number];
 type Member = ClusterSchemas['TeamMember'];
@@ -21,13 +22,13 @@ export function peopleCommand(withCli: WithCli): Command {
     .description(`change a role: ${roles.join(', ')}. Says first what ends with it (administrators)`)
     .option('--hand-over-tokens', 'the team keeps the DNS tokens of a person who becomes a viewer')
     .option('--dry-run', 'show what would end, and change nothing')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(changeRole));
   command
     .command('remove <number>')
     .description('remove a person from the team; `people list` shows the numbers (administrators)')
     .option('--hand-over-tokens', 'the team keeps the DNS tokens that the person created')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(removePerson));
   return command;
 }

@@ -8,7 +8,7 @@ import { usageError } from '../exit-codes.js';
 import { confirm, confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts } from '../output/table.js';
-import { nodeCount } from '../settings/options.js';
+import { dryRunOption, nodeCount, yesOption } from '../settings/options.js';
 
 type Pool = ClusterSchemas['NodePool'];
 type PoolPlan = ClusterSchemas['NodePoolDryRun'];
@@ -25,13 +25,13 @@ export function poolsCommand(withCli: WithCli): Command {
     .addOption(new Option('--source <source>', 'where nodes come from').choices(poolSources))
     .addOption(new Option('--min <nodes>', 'fewest nodes').argParser(nodeCount(clusterLimits.nodesPerCluster)))
     .addOption(new Option('--max <nodes>', 'most nodes').argParser(nodeCount(clusterLimits.nodesPerCluster)))
-    .option('--dry-run', 'show what would change, and change nothing')
-    .option('-y, --yes', 'do not ask')
+    .addOption(dryRunOption())
+    .addOption(yesOption())
     .action(withCli(setPool));
   command
     .command('delete <cluster> <pool>')
     .description('drain a node pool and remove it')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(deletePool));
   return command;
 }

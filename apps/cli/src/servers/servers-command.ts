@@ -8,6 +8,7 @@ import { usageError } from '../exit-codes.js';
 import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts } from '../output/table.js';
+import { yesOption } from '../settings/options.js';
 
 type Server = ClusterSchemas['AdoptedServer'];
 type Spec = Server['spec'];
@@ -32,12 +33,12 @@ export function serversCommand(withCli: WithCli): Command {
         serverArchitectures,
       ),
     )
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(adoptServer));
   command
     .command('release <connection> <number>')
     .description('detach a server; it is neither deleted nor powered off (administrators)')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(releaseServer));
   command
     .command('join-command <connection> <number>')

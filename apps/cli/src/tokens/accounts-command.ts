@@ -4,6 +4,7 @@ import type { Cli, WithCli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
 import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
+import { yesOption } from '../settings/options.js';
 
 type Role = (typeof roles)[number];
 type Action = (typeof accountActions)[number];
@@ -39,7 +40,7 @@ export function accountsCommand(withCli: WithCli): Command {
   command
     .command('delete <name>')
     .description('delete a service account; its tokens end at once')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(deleteAccount));
   return command;
 }

@@ -4,6 +4,7 @@ import { connectTeam } from '../clusters/team-api.js';
 import { usageError } from '../exit-codes.js';
 import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
+import { yesOption } from '../settings/options.js';
 
 /** Whose tokens the team exchanges for those of a service account: docs/service-accounts.md. */
 export function issuersCommand(withCli: WithCli): Command {
@@ -26,7 +27,7 @@ export function issuersCommand(withCli: WithCli): Command {
   command
     .command('delete <name>')
     .description('trust an issuer no longer; its exchanged tokens end at once')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(deleteIssuer));
   return command;
 }

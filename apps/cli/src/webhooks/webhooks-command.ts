@@ -5,7 +5,7 @@ import type { Cli, WithCli } from '../cli.js';
 import { connectTeam } from '../clusters/team-api.js';
 import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
-import { durationOption } from '../settings/options.js';
+import { durationOption, yesOption } from '../settings/options.js';
 
 /** Where the events of the team are posted: docs/webhooks.md. */
 export function webhooksCommand(withCli: WithCli): Command {
@@ -37,7 +37,7 @@ export function webhooksCommand(withCli: WithCli): Command {
   command
     .command('delete <name>')
     .description('delete a webhook; nothing more is sent')
-    .option('-y, --yes', 'do not ask')
+    .addOption(yesOption())
     .action(withCli(deleteWebhook));
   return command;
 }
