@@ -1,4 +1,5 @@
 import { hasSameLabels, hasSameRecords, isSame, type SetChange, type SetContent } from './plan.js';
+import { type SetStep, stepsBetween } from './set-steps.js';
 
 /*
  * Carries out a plan, set by set: record sets are no transaction. Repeating it is safe, since each set is read before it is
@@ -165,23 +166,29 @@ async function write(
   api: SetApi,
   onState: (outcome: SetOutcome) => void,
 ): Promise<string | null> {
-  const { to } = change;
-  const steps: (() => Promise<number | null>)[] = [];
-  if (to === null) steps.push(() => api.remove(change));
-  else if (current === null) steps.push(() => api.create(change, to));
-  else {
-    if (!hasSameRecords(current, to)) steps.push(() => api.setRecords(change, to.records));
-    if (current.ttl !== to.ttl) steps.push(() => api.changeTtl(change, to.ttl));
-    if (!hasSameLabels(current, to)) steps.push(() => api.changeLabels(change, to.labels));
-  }
-  for (const step of steps) {
-    const action = await step();
+  for (const step of stepsBetween(current, change.to)) {
+    const action = await perform(step, change, api);
     if (action === null) continue;
     onState({ state: 'written' });
     const failed = await api.untilEnded(action);
     if (failed !== null) return failed;
   }
   return null;
+}
+
+function perform(step: SetStep, id: SetId, api: SetApi): Promise<number | null> {
+  switch (step.kind) {
+    case 'create':
+      return api.create(id, step.content);
+    case 'setRecords':
+      return api.setRecords(id, step.records);
+    case 'changeTtl':
+      return api.changeTtl(id, step.ttl);
+    case 'changeLabels':
+      return api.changeLabels(id, step.labels);
+    case 'remove':
+      return api.remove(id);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { type CorralDnsClient, isCorralError } from '@corral/client';
 import type { Failure, SetApi } from './apply.js';
-import { contentOf, type SetContent } from './plan.js';
+import { contentOf } from './plan.js';
+import { createBody, recordsBody } from './set-steps.js';
 
 /** The record sets that a token can write. */
 export interface WritableZone {
@@ -29,8 +30,6 @@ export function recordSetApi(connect: () => Promise<WritableZone>): SetApi {
     const { action } = (await answer).body;
     return action === undefined || action.status === 'success' ? null : action.id;
   };
-  const sent = (records: SetContent['records']) =>
-    records.map(({ value, comment }) => (comment === null ? { value } : { value, comment }));
   return {
     async read(id) {
       const { client, zone } = await connect();
@@ -41,14 +40,13 @@ export function recordSetApi(connect: () => Promise<WritableZone>): SetApi {
         throw error;
       }
     },
-    async create({ name, type }, { records, ttl, labels }) {
+    async create(id, content) {
       const { client, zone } = await connect();
-      const given = { ...(ttl === null ? {} : { ttl }), ...(Object.keys(labels).length === 0 ? {} : { labels }) };
-      return started(client.createRrset({ zone }, { body: { name, type, records: sent(records), ...given } }));
+      return started(client.createRrset({ zone }, { body: createBody(id, content) }));
     },
     async setRecords(id, records) {
       const { client, zone } = await connect();
-      return started(client.setRecords(idIn(zone, id), { body: { records: sent(records) } }));
+      return started(client.setRecords(idIn(zone, id), { body: { records: recordsBody(records) } }));
     },
     async changeTtl(id, ttl) {
       const { client, zone } = await connect();

@@ -1,8 +1,9 @@
-import { hasSameLabels, hasSameRecords, type SetContent } from '../plan.js';
+import type { SetContent } from '../plan.js';
+import { createBody, recordsBody, type SetStep, stepsBetween } from '../set-steps.js';
 import { stepBack, type Thing } from './step-back.js';
 
 /** What an entry of the audit log did to a record set; null when the set did not exist. */
-export interface SetStep {
+export interface LoggedSetStep {
   readonly before: SetContent | null;
   readonly after: SetContent | null;
 }
@@ -16,7 +17,7 @@ export interface UndoneSet {
 const parts = ['records', 'ttl', 'labels'];
 
 /** What a record set becomes when changes of it are taken back. */
-export function undoSet(now: SetContent | null, newestFirst: readonly SetStep[]): UndoneSet {
+export function undoSet(now: SetContent | null, newestFirst: readonly LoggedSetStep[]): UndoneSet {
   const steps = newestFirst.map(({ before, after }) => ({ before: inOrder(before), after: inOrder(after) }));
   const { to, overwrites } = stepBack(inOrder(now), steps);
   return { to: to as SetContent | null, overwrites: overwrites.includes('') ? parts : overwrites };
@@ -44,19 +45,19 @@ export function callsOf(
 ): SetCall[] {
   const sets = `/zones/${encodeURIComponent(zone)}/rrsets`;
   const path = `${sets}/${encodeURIComponent(name)}/${encodeURIComponent(type)}`;
-  if (to === null) return now === null ? [] : [{ method: 'DELETE', path, body: null }];
-  const records = to.records.map(({ value, comment }) => (comment === null ? { value } : { value, comment }));
-  const { ttl, labels } = to;
-  if (now === null) {
-    const given = { ...(ttl !== null && { ttl }), ...(Object.keys(labels).length > 0 && { labels }) };
-    return [{ method: 'POST', path: sets, body: { name, type, records, ...given } }];
-  }
-  const actions = `${path}/actions`;
-  return [
-    ...(hasSameRecords(now, to)
-      ? []
-      : [{ method: 'POST', path: `${actions}/set_records`, body: { records } } as const]),
-    ...(now.ttl === ttl ? [] : [{ method: 'POST', path: `${actions}/change_ttl`, body: { ttl } } as const]),
-    ...(hasSameLabels(now, to) ? [] : [{ method: 'PUT', path, body: { labels } } as const]),
-  ];
+  const callOf = (step: SetStep): SetCall => {
+    switch (step.kind) {
+      case 'create':
+        return { method: 'POST', path: sets, body: createBody({ name, type }, step.content) };
+      case 'setRecords':
+        return { method: 'POST', path: `${path}/actions/set_records`, body: { records: recordsBody(step.records) } };
+      case 'changeTtl':
+        return { method: 'POST', path: `${path}/actions/change_ttl`, body: { ttl: step.ttl } };
+      case 'changeLabels':
+        return { method: 'PUT', path, body: { labels: step.labels } };
+      case 'remove':
+        return { method: 'DELETE', path, body: null };
+    }
+  };
+  return stepsBetween(now, to).map(callOf);
 }
