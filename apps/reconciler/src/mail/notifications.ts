@@ -1,12 +1,8 @@
 import type { NotificationKind } from '@corral/contracts';
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
-import type { Log } from '@corral/service';
 import { timeIn } from '../loop/claim.js';
-import { inBatches } from '../loop/work.js';
-import type { Delivery } from './connect-mail-server.js';
+import type { Outbox } from './deliver-due.js';
 import { type Digest, renderDigest } from './render-digest.js';
-import type { Place, RenderedMail } from './render-invitation.js';
-import { retryMs } from './retry.js';
 
 /* What needs a person's attention. A row of `notification` says what was found for whom, and that its mail is due or was sent. */
 
@@ -69,32 +65,6 @@ export const findNotifications = (prisma: Prisma): Promise<number> =>
                           WHERE author.team_id = found.team_id AND author.user_id = found.author)
     ON CONFLICT (user_id, kind, key) DO NOTHING`;
 
-interface SendDeps {
-  readonly prisma: Prisma;
-  /** Never rejects. */
-  readonly deliver: (mail: RenderedMail) => Promise<Delivery>;
-  readonly place: Place;
-  readonly onOutcome: (outcome: Delivery['kind']) => void;
-  readonly log: Log;
-  readonly random?: () => number;
-}
-
-const BATCH = 5;
-/** Longer than a delivery. */
-const HOLD_MS = 120_000;
-
-/**
- * Sends due mails at least once: one that was sent but not recorded is sent again with the same Message-ID.
- *
- * @returns the number of attempts
- */
-export const sendNotifications =
-  (deps: SendDeps) =>
-  (signal: AbortSignal): Promise<number> => {
-    const claim = (limit: number) => claimDigests(deps.prisma, limit);
-    return inBatches({ claim, work: (digest) => sendOne(deps, digest), size: BATCH }, signal);
-  };
-
 /** The notifications of one mail, claimed until a time. */
 interface ClaimedDigest extends Digest {
   readonly userId: string;
@@ -102,49 +72,51 @@ interface ClaimedDigest extends Digest {
   readonly claimedUntil: Date;
 }
 
-async function sendOne(
-  { prisma, deliver, place, onOutcome, log, random = Math.random }: SendDeps,
-  digest: ClaimedDigest,
-) {
-  const { userId, foundAt, failures, claimedUntil } = digest;
-  const delivery = await deliver(renderDigest(digest, place));
-  onOutcome(delivery.kind);
-  const where = { userId, createdAt: foundAt, mailDueAt: claimedUntil };
-  if (delivery.kind === 'sent') {
-    await prisma.notification.updateMany({ where, data: { mailDueAt: null, mailSentAt: await readClock(prisma) } });
-    return;
-  }
-  const againMs = retryMs(delivery, failures, random());
-  log.warn('mail with notifications not taken', { userId, ...delivery, failures: failures + 1, againMs });
-  const data = { mailFailures: { increment: 1 }, mailDueAt: await timeIn(prisma, againMs) };
-  await prisma.notification.updateMany({ where, data });
-}
+/** The notifications that one run found for a person are one mail. */
+export const notificationStore = (prisma: Prisma): Outbox<ClaimedDigest> => ({
+  render: renderDigest,
+  labels: ({ userId }) => ({ userId }),
 
-/**
- * What one run found for one person, in due order. Another process that claims the same gets nothing. Who has left the team is told
- * nothing more about it.
- */
-async function claimDigests(prisma: Prisma, limit: number): Promise<ClaimedDigest[]> {
-  await prisma.$executeRaw`
-    DELETE FROM notification
-    WHERE mail_due_at <= ${sqlText(rowClock)}
-      AND NOT EXISTS (SELECT FROM membership
-                      WHERE membership.team_id = notification.team_id AND membership.user_id = notification.user_id)`;
-  const due = await prisma.notification.groupBy({
-    by: ['userId', 'createdAt', 'mailDueAt'],
-    where: { mailDueAt: { lte: await readClock(prisma) } },
-    orderBy: { mailDueAt: 'asc' },
-    take: limit,
-  });
-  const digests = await Promise.all(due.map((one) => claimDigest(prisma, one)));
-  return digests.filter((digest) => digest !== null);
-}
+  /** Another process that claims the same gets nothing. Who has left the team is told nothing more about it. */
+  async claimDue(limit: number, claimMs: number): Promise<ClaimedDigest[]> {
+    await prisma.$executeRaw`
+      DELETE FROM notification
+      WHERE mail_due_at <= ${sqlText(rowClock)}
+        AND NOT EXISTS (SELECT FROM membership
+                        WHERE membership.team_id = notification.team_id AND membership.user_id = notification.user_id)`;
+    const due = await prisma.notification.groupBy({
+      by: ['userId', 'createdAt', 'mailDueAt'],
+      where: { mailDueAt: { lte: await readClock(prisma) } },
+      orderBy: { mailDueAt: 'asc' },
+      take: limit,
+    });
+    const digests = await Promise.all(due.map((one) => claimDigest(prisma, one, claimMs)));
+    return digests.filter((digest) => digest !== null);
+  },
+
+  async recordSent(digest: ClaimedDigest): Promise<void> {
+    const data = { mailDueAt: null, mailSentAt: await readClock(prisma) };
+    await prisma.notification.updateMany({ where: claimedOf(digest), data });
+  },
+
+  async recordFailure(digest: ClaimedDigest, againMs: number): Promise<void> {
+    const data = { mailFailures: { increment: 1 }, mailDueAt: await timeIn(prisma, againMs) };
+    await prisma.notification.updateMany({ where: claimedOf(digest), data });
+  },
+});
+
+const claimedOf = ({ userId, foundAt: createdAt, claimedUntil: mailDueAt }: ClaimedDigest) => ({
+  userId,
+  createdAt,
+  mailDueAt,
+});
 
 async function claimDigest(
   prisma: Prisma,
   { userId, createdAt, mailDueAt }: { userId: string; createdAt: Date; mailDueAt: Date | null },
+  claimMs: number,
 ): Promise<ClaimedDigest | null> {
-  const claimedUntil = await timeIn(prisma, HOLD_MS);
+  const claimedUntil = await timeIn(prisma, claimMs);
   const where = { userId, createdAt };
   const { count } = await prisma.notification.updateMany({
     where: { ...where, mailDueAt },

@@ -1,54 +1,13 @@
 import { type Prisma, readClock, rowClock } from '@corral/database';
 import type { JobHandlers } from '@corral/queue';
-import type { Log } from '@corral/service';
 import { claimRows, timeIn } from '../loop/claim.js';
 import { holdStore, unlessHeld } from '../loop/hold.js';
-import { inBatches, withSignal } from '../loop/work.js';
+import { withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
 import type { Delivery, MailServer } from './connect-mail-server.js';
-import { findNotifications, sendNotifications } from './notifications.js';
-import { type InvitationMail, type Place, type RenderedMail, renderInvitation } from './render-invitation.js';
-import { retryMs } from './retry.js';
-
-interface SendMailsDeps {
-  readonly store: MailStore;
-  /** Passes a mail to the mail server. Never rejects. */
-  readonly deliver: (mail: RenderedMail) => Promise<Delivery>;
-  /** Where invitations are accepted. */
-  readonly place: Place;
-  readonly onOutcome: (outcome: Delivery['kind']) => void;
-  readonly log: Log;
-  readonly random?: () => number;
-}
-
-/** Number of concurrent deliveries, so that one slow delivery does not delay all. */
-const BATCH = 5;
-/** Longer than a delivery. */
-const HOLD_MS = 120_000;
-
-/**
- * Sends due invitation mails at least once: a mail that was sent but not recorded is sent again with the same Message-ID. Failed
- * mails are retried until the invitation expires.
- *
- * @returns the number of attempts
- */
-const sendMails =
-  (deps: SendMailsDeps) =>
-  (signal: AbortSignal): Promise<number> => {
-    const claim = (limit: number) => deps.store.claimDue(limit, HOLD_MS);
-    return inBatches({ claim, work: (due) => sendOne(deps, due), size: BATCH }, signal);
-  };
-
-async function sendOne(deps: SendMailsDeps, due: DueMail): Promise<void> {
-  const { store, deliver, place, onOutcome, log, random = Math.random } = deps;
-  const delivery = await deliver(renderInvitation(due, place));
-  onOutcome(delivery.kind);
-  if (delivery.kind === 'sent') return store.recordSent(due);
-  const againMs = retryMs(delivery, due.failures, random());
-  // Without the recipient, which only the invitation itself may disclose.
-  log.warn('mail not taken', { invitationId: due.id, ...delivery, failures: due.failures + 1, againMs });
-  await store.recordFailure(due, againMs);
-}
+import { deliverDue, type Outbox } from './deliver-due.js';
+import { findNotifications, notificationStore } from './notifications.js';
+import { type InvitationMail, type Place, renderInvitation } from './render-invitation.js';
 
 /** A mail that one process has claimed until `claimedUntil`. */
 interface DueMail extends InvitationMail {
@@ -58,11 +17,12 @@ interface DueMail extends InvitationMail {
 }
 
 /** Invitations are the outbox of their mails. */
-export const mailStore = (prisma: Prisma) => ({
-  /**
-   * Claims due mails. They are due again after `claimMs` unless an outcome is recorded. Invitations that were answered, revoked or
-   * have expired have no due mail.
-   */
+export const mailStore = (prisma: Prisma): Outbox<DueMail> => ({
+  render: renderInvitation,
+  // Only the invitation itself may disclose the recipient.
+  labels: ({ id }) => ({ invitationId: id }),
+
+  /** Invitations that were answered, revoked or have expired have no due mail: failed ones are retried until then. */
   async claimDue(limit: number, claimMs: number): Promise<DueMail[]> {
     const now = await readClock(prisma);
     await prisma.invitation.updateMany({
@@ -108,7 +68,6 @@ export const mailStore = (prisma: Prisma) => ({
     });
   },
 });
-type MailStore = ReturnType<typeof mailStore>;
 
 export interface MailOptions {
   readonly settings: {
@@ -139,8 +98,8 @@ export function buildMailWorkers(services: Services, { settings, mailServer }: M
     log,
     onOutcome: (outcome: Delivery['kind']) => outcomes.inc({ outcome }),
   };
-  const invitations = sendMails({ ...shared, store: mailStore(prisma) });
-  const notifications = sendNotifications({ ...shared, prisma });
+  const invitations = deliverDue(mailStore(prisma), shared);
+  const notifications = deliverDue(notificationStore(prisma), shared);
   const send = async (signal: AbortSignal) => (await invitations(signal)) + (await notifications(signal));
   const find = () => findNotifications(prisma);
   const holds = holdStore(prisma);
