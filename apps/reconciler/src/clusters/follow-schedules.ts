@@ -10,16 +10,16 @@ import {
   specHashOf,
   storedSpecOf,
 } from '@corral/cluster-data';
-import { asClusterId, type ClusterId, type ClusterSpec, sleepsAt } from '@corral/contracts';
+import { type ClusterId, type HibernationSchedule, sleepsAt } from '@corral/contracts';
 import type { Log } from '@corral/service';
 import type { Database } from '../services.js';
 
 /** A cluster with a schedule. */
 interface Scheduled {
   readonly id: ClusterId;
-  readonly name: string;
   readonly generation: number;
-  readonly spec: ClusterSpec;
+  readonly schedule: HibernationSchedule;
+  readonly hibernated: boolean;
   /** Whether its schedule had it asleep at the last look. */
   readonly wasAsleep: boolean;
 }
@@ -43,11 +43,9 @@ export const followSchedules = ({ store, wake, now, log }: FollowDeps) =>
     const [clusters, at] = [await store.findScheduled(), await now()];
     for (const cluster of clusters) {
       if (signal.aborted) break;
-      const { hibernationSchedule, hibernated } = cluster.spec;
-      if (hibernationSchedule === undefined) continue;
-      const sleeps = sleepsAt(hibernationSchedule, at);
+      const sleeps = sleepsAt(cluster.schedule, at);
       if (sleeps === cluster.wasAsleep) continue;
-      if (hibernated === sleeps) await store.note(cluster, sleeps);
+      if (cluster.hibernated === sleeps) await store.note(cluster, sleeps);
       else if (await store.setHibernated(cluster, sleeps)) {
         changed.push(cluster.id);
         log.info('schedule followed', { clusterId: cluster.id, hibernated: sleeps });
@@ -57,27 +55,18 @@ export const followSchedules = ({ store, wake, now, log }: FollowDeps) =>
     return changed.length;
   };
 
-type Row = DeclaredRow & { readonly asleepBySchedule: boolean; readonly pools: readonly NodePoolRow[] };
-
-const scheduled = ({ pools, asleepBySchedule, ...row }: Row): Scheduled => ({
-  id: asClusterId(row.id),
-  name: row.name,
-  generation: row.generation,
-  spec: { ...storedSpecOf(row), nodePools: pools.map(poolSpecOf) },
-  wasAsleep: asleepBySchedule,
-});
-
 /** Every change names the generation that it was decided on: one that a team declared meanwhile comes first. */
 export const scheduleStore = ({ pool, prisma }: Database) => ({
   /** Started clusters of teams that may change something. After a restore, those that wait for their team are left alone. */
   async findScheduled(): Promise<Scheduled[]> {
-    const { rows } = await pool.query<Row>(`
-      SELECT ${selectOf('cluster', clusterColumns.declared)}, asleep_by_schedule AS "asleepBySchedule", ${poolsOfCluster} AS pools
+    const { rows } = await pool.query<Scheduled>(`
+      SELECT cluster.id, generation, spec->'hibernationSchedule' AS schedule, (spec->>'hibernated')::boolean AS hibernated,
+             asleep_by_schedule AS "wasAsleep"
       FROM cluster JOIN team ON team.id = cluster.team_id
-      WHERE asleep_by_schedule IS NOT NULL AND started_at IS NOT NULL AND deletion_requested_at IS NULL
+      WHERE asleep_by_schedule IS NOT NULL AND spec ? 'hibernationSchedule' AND started_at IS NOT NULL AND deletion_requested_at IS NULL
         AND kept_generation IS DISTINCT FROM generation AND team.suspended_at IS NULL AND team.deleted_at IS NULL
       ORDER BY cluster.id`);
-    return rows.map(scheduled);
+    return rows;
   },
 
   /** The cluster is already as the schedule has it. */
@@ -86,11 +75,18 @@ export const scheduleStore = ({ pool, prisma }: Database) => ({
   },
 
   /** @returns false when the declaration has changed meanwhile: nothing was written */
-  async setHibernated({ id, generation, spec }: Scheduled, hibernated: boolean): Promise<boolean> {
+  async setHibernated({ id, generation, hibernated: from }: Scheduled, hibernated: boolean): Promise<boolean> {
+    const { rows } = await pool.query<DeclaredRow & { readonly pools: readonly NodePoolRow[] }>(
+      `SELECT ${selectOf('cluster', clusterColumns.declared)}, ${poolsOfCluster} AS pools FROM cluster
+       WHERE id = $1 AND generation = $2`,
+      [id, generation],
+    );
+    const [row] = rows;
+    if (row === undefined) return false;
     const operationId = randomUUID();
-    const desiredHash = specHashOf({ ...spec, hibernated });
+    const desiredHash = specHashOf({ ...storedSpecOf(row), nodePools: row.pools.map(poolSpecOf), hibernated });
     const [kind, phase] = hibernated ? ['cluster.hibernate', 'Hibernating'] : ['cluster.resume', 'Resuming'];
-    const changes = [{ pointer: '/spec/hibernated', from: spec.hibernated, to: hibernated }];
+    const changes = [{ pointer: '/spec/hibernated', from, to: hibernated }];
     const detail = { schedule: true, operationId, generation: generation + 1 };
     const { rowCount } = await pool.query(
       `WITH changed AS (
