@@ -22,6 +22,23 @@ export interface EventPosition {
   readonly at: number;
 }
 
+/** As columns of a row that follows the events of its team. */
+export const positionColumns = ({ xid, id, at }: EventPosition) => ({
+  positionXid: xid,
+  positionId: id,
+  positionAt: new Date(at),
+});
+
+export const positionIn = ({
+  positionXid,
+  positionId,
+  positionAt,
+}: ReturnType<typeof positionColumns>): EventPosition => ({
+  xid: positionXid,
+  id: positionId,
+  at: positionAt.getTime(),
+});
+
 /** @returns a negative number, 0 or a positive number when `a` is before, at or after `b` */
 export function comparePositions(a: EventPosition, b: EventPosition): number {
   if (a.xid !== b.xid) return a.xid < b.xid ? -1 : 1;

@@ -1,4 +1,4 @@
-import type { EventPosition } from '@corral/cluster-data';
+import { type EventPosition, positionColumns, positionIn } from '@corral/cluster-data';
 import type { TeamEventKind, TeamId, WebhookNotice, WebhookSpec } from '@corral/contracts';
 import type { Sealed } from '@corral/secrets';
 import type { PersonCaller } from '../changes/caller.js';
@@ -22,19 +22,14 @@ export interface WebhookRecord {
 
 type Row = NonNullable<Awaited<ReturnType<Transaction['webhook']['findFirst']>>>;
 
-const webhookOf = ({ url, kinds, notice, positionXid, positionId, positionAt, ...row }: Row): WebhookRecord => ({
+const webhookOf = ({ url, kinds, notice, ...row }: Row): WebhookRecord => ({
   ...row,
   spec: { url, kinds: kinds as TeamEventKind[] },
   notice: notice as WebhookNotice | null,
-  position: { xid: positionXid, id: positionId, at: positionAt.getTime() },
+  position: positionIn(row),
   sealedSecrets: { keyId: row.secretsKeyId, bytes: row.sealedSecrets },
 });
 
-const positionColumns = ({ xid, id, at }: EventPosition) => ({
-  positionXid: xid,
-  positionId: id,
-  positionAt: new Date(at),
-});
 const secretColumns = ({ keyId, bytes }: Sealed) => ({
   secretsKeyId: keyId,
   sealedSecrets: new Uint8Array(bytes),

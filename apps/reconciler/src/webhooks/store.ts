@@ -1,4 +1,4 @@
-import type { EventPosition } from '@corral/cluster-data';
+import { type EventPosition, positionColumns, positionIn } from '@corral/cluster-data';
 import { asTeamId, asWebhookId, type TeamId, type WebhookId, type WebhookNotice } from '@corral/contracts';
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import type { Sealed } from '@corral/secrets';
@@ -68,7 +68,7 @@ export const webhookStore = (prisma: Prisma) => {
         ...{ id, url, kinds, previousSecretUntil, failures, failingSince, claimedUntil },
         team: { id: asTeamId(teamId), slug: team.slug },
         sealedSecrets: { keyId: row.secretsKeyId, bytes: row.sealedSecrets },
-        position: { xid: row.positionXid, id: row.positionId, at: row.positionAt.getTime() },
+        position: positionIn(row),
         notice: row.notice === null || noticeAt === null ? null : { kind: row.notice as WebhookNotice, at: noticeAt },
       };
     },
@@ -84,7 +84,7 @@ export const webhookStore = (prisma: Prisma) => {
       const claimedUntil = later(now, leaseMs);
       const accepted = { deliveredAt: now, failures: 0, failingSince: null, lastFailure: null };
       const isOurs = await write(webhook, {
-        ...{ positionXid: position.xid, positionId: position.id, positionAt: new Date(position.at) },
+        ...positionColumns(position),
         ...{ notice: notice?.kind ?? null, noticeAt: notice?.at ?? null, dueAt: claimedUntil },
         ...(isAccepted && accepted),
       });
