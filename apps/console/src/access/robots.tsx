@@ -1,5 +1,5 @@
 import type { ServiceAccountBody } from '@corral/contracts';
-import { clusterLimits, isClusterName, textRules } from '@corral/contracts';
+import { clusterLimits } from '@corral/contracts';
 import { Button, TextInput } from '@mantine/core';
 import type { UseFormReturnType } from '@mantine/form';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
@@ -10,6 +10,7 @@ import { accountsQuery, accountTokensQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
+import { newNameProblem } from '../ui/new-name.js';
 import { Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
@@ -116,7 +117,7 @@ function CreateRobot({ team, existing, onClose }: CreateRobotProps) {
     initial: { ...emptyRobot, name: '' },
     draft: `${team}.robot`,
     check: ({ name: typed, actions }) => ({
-      name: nameProblem(typed.trim(), existing),
+      name: newNameProblem(typed.trim(), existing, 'Open it to change it.'),
       actions: actionsProblem(actions),
     }),
     send: ({ name, ...draft }) =>
@@ -147,10 +148,4 @@ function CreateRobot({ team, existing, onClose }: CreateRobotProps) {
       <RobotFields fields={form.fields as UseFormReturnType<RobotDraft>} />
     </ApiFormFrame>
   );
-}
-
-/** A declaration of an existing account would change it. */
-function nameProblem(name: string, existing: CreateRobotProps['existing']): string | null {
-  if (!isClusterName(name)) return `The name ${textRules.name.must}.`;
-  return existing.some(({ metadata }) => metadata.name === name) ? `${name} exists. Open it to change it.` : null;
 }

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
-import { DangerDialog } from '../ui/danger-dialog.js';
+import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
@@ -36,7 +36,6 @@ export function Names({ team, cluster }: NamesProps) {
   const { name } = cluster.metadata;
   const names = useQuery(namesQuery(team, name));
   const [isAdding, setAdding] = useState(false);
-  const [removing, setRemoving] = useState<HostedNameBody | null>(null);
   if (isCorralError(names.error) && names.error.status === 404) return null;
   return (
     <Section title="Names" actions={can('addHostedName') && <Button onClick={() => setAdding(true)}>Add name</Button>}>
@@ -45,22 +44,22 @@ export function Names({ team, cluster }: NamesProps) {
           items.length === 0 ? (
             <Empty>No names. With one, Ingresses get their records and certificates.</Empty>
           ) : (
-            <NamesTable names={items} onRemove={can('removeHostedName') ? setRemoving : null} />
+            <NamesTable team={team} names={items} />
           )
         }
       </Loaded>
       {isAdding && <AddName team={team} cluster={name} onClose={() => setAdding(false)} />}
-      {removing !== null && <RemoveName team={team} hosted={removing} onClose={() => setRemoving(null)} />}
     </Section>
   );
 }
 
 interface NamesTableProps {
+  readonly team: string;
   readonly names: readonly HostedNameBody[];
-  readonly onRemove: ((name: HostedNameBody) => void) | null;
 }
 
-function NamesTable({ names, onRemove }: NamesTableProps) {
+function NamesTable({ team, names }: NamesTableProps) {
+  const { can } = useTeam();
   return (
     <Table
       caption="Names"
@@ -78,15 +77,30 @@ function NamesTable({ names, onRemove }: NamesTableProps) {
           id: 'actions',
           label: 'Actions',
           cell: (hosted) =>
-            onRemove !== null &&
-            hosted.state !== 'Removing' && (
-              <Button size="compact-xs" aria-label={`Remove ${hosted.name}`} onClick={() => onRemove(hosted)}>
-                Remove
-              </Button>
-            ),
+            can('removeHostedName') && hosted.state !== 'Removing' && <RemoveName team={team} hosted={hosted} />,
         },
       ]}
     />
+  );
+}
+
+function RemoveName({ team, hosted: { name, cluster } }: { readonly team: string; readonly hosted: HostedNameBody }) {
+  const cache = useQueryClient();
+  const remove = async () => {
+    await corral.removeHostedName({ team, cluster, host: name });
+    await cache.invalidateQueries({ queryKey: namesQuery(team, cluster).queryKey });
+  };
+  return (
+    <DangerAction
+      {...{ label: 'Remove', target: name, title: `Remove ${name} from ${cluster}`, confirmation: name }}
+      action="Remove name"
+      onConfirm={remove}
+    >
+      <p>
+        Its DNS token ends now, and Corral takes its objects out of the cluster: no more changes of its records, and no
+        new certificates. Records and certificates that exist stay.
+      </p>
+    </DangerAction>
   );
 }
 
@@ -162,38 +176,3 @@ const Objects = ({ objects }: { readonly objects: HostedNameBody['objects'] }) =
     ]}
   />
 );
-
-interface RemoveNameProps {
-  readonly team: string;
-  readonly hosted: HostedNameBody;
-  readonly onClose: () => void;
-}
-
-function RemoveName({ team, hosted: { name, cluster }, onClose }: RemoveNameProps) {
-  const cache = useQueryClient();
-  useReturnFocus();
-  const remove = useMutation({
-    mutationFn: () => bodyOf(corral.removeHostedName({ team, cluster, host: name })),
-    onSuccess: () => {
-      void cache.invalidateQueries({ queryKey: namesQuery(team, cluster).queryKey });
-      onClose();
-    },
-  });
-  return (
-    <DangerDialog
-      opened
-      onClose={onClose}
-      title={`Remove ${name} from ${cluster}`}
-      confirmation={name}
-      action="Remove name"
-      onConfirm={() => remove.mutate()}
-      isPending={remove.isPending}
-      error={remove.error}
-    >
-      <p>
-        Its DNS token ends now, and Corral takes its objects out of the cluster: no more changes of its records, and no
-        new certificates. Records and certificates that exist stay.
-      </p>
-    </DangerDialog>
-  );
-}

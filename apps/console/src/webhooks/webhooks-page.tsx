@@ -1,11 +1,4 @@
-import {
-  clusterLimits,
-  isClusterName,
-  type TeamEventKind,
-  teamEventKinds,
-  textRules,
-  type WebhookBody,
-} from '@corral/contracts';
+import { clusterLimits, type TeamEventKind, teamEventKinds, type WebhookBody } from '@corral/contracts';
 import { Button, Checkbox, Group, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
@@ -15,6 +8,7 @@ import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { DangerAction } from '../ui/danger-action.js';
+import { newNameProblem } from '../ui/new-name.js';
 import { Page, Section } from '../ui/page.js';
 import { ShownOnce } from '../ui/shown-once.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
@@ -198,7 +192,7 @@ function AddWebhook({ team, existing, onClose, onAdded }: AddProps) {
     // The path of an address may be a secret of the receiver.
     secrets: ['url'],
     check: ({ name, url }) => ({
-      name: nameProblem(name.trim(), existing),
+      name: newNameProblem(name.trim(), existing, 'Choose another name.'),
       url: url.trim() === '' ? 'Enter an address.' : null,
     }),
     send: async ({ name, url, kinds }) => {
@@ -236,11 +230,4 @@ function AddWebhook({ team, existing, onClose, onAdded }: AddProps) {
       </Checkbox.Group>
     </ApiFormFrame>
   );
-}
-
-/** A declaration of an existing webhook would change it. */
-function nameProblem(name: string, existing: readonly WebhookBody[]): string | null {
-  if (name === '') return 'Enter a name.';
-  if (existing.some(({ metadata }) => metadata.name === name)) return `${name} exists. Choose another name.`;
-  return isClusterName(name) ? null : `The name ${textRules.name.must}.`;
 }
