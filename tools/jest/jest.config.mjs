@@ -30,8 +30,6 @@ export default {
   },
   // A bound for what hangs. Nothing here measures time: a loaded machine must not fail a test.
   testTimeout: 240_000,
-  // What files leave in memory, such as compiled engines, slows collections and the end of a worker.
-  workerIdleMemoryLimit: '800MB',
   // A worker that has nothing left to do still has to be taken down, engines and all. What is left open shows all the same.
   workerGracefulExitTimeout: 15_000,
 };
