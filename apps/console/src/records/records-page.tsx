@@ -83,6 +83,8 @@ export function RecordsPage() {
   const shownRun = isOver(run) && plan !== null ? null : run;
   const planBack = (sets: readonly WantedSet[]) => {
     run?.discard();
+    // A save that ended while the plan was applied is older than the plan, and must not be shown after it.
+    if (isOver(runs.save)) runs.save?.discard();
     setDetailed(false);
     stage(sets);
   };
