@@ -90,6 +90,8 @@ export function testClusters(started: () => RunningConsole): void {
     await declareReady('scaled');
     const page = await running.open('/teams/acme/clusters/scaled');
     const maximum = page.getByLabel('Maximum of general');
+    // What is loaded of the machines and the nodes widens the row.
+    await page.getByRole('row', { name: /general .*cores.*\d of \d/ }).waitFor();
     const before = await maximum.boundingBox();
     await maximum.fill('5');
     expect(await maximum.boundingBox()).toEqual(before);
