@@ -8,8 +8,13 @@ import type { Disturbance } from '../crashes/disturb.js';
 import { breakCloud } from '../crashes/disturb.js';
 import { killInTurns } from '../crashes/killer.js';
 import { type Belief, learn } from './belief.js';
-import type { AcceptedOperation, Sideline, Stage } from './sideline.js';
 import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
+
+/** An operation that a client knows. */
+export interface AcceptedOperation {
+  readonly team: string;
+  readonly id: string;
+}
 
 /** What the only client of its clusters knows about one of them. */
 interface KnownCluster {
@@ -25,7 +30,7 @@ export interface ClusterChaos {
   readonly resent: number;
   readonly acceptedOperations: readonly AcceptedOperation[];
   readonly known: readonly KnownCluster[];
-  /** How many requests were accepted, by kind, and what else was done. */
+  /** How many requests were accepted, by kind. */
   readonly accepted: Readonly<Record<string, number>>;
   /** Events that must never happen, whatever is killed. */
   readonly problems: readonly string[];
@@ -39,8 +44,6 @@ export interface ClusterChaosOptions {
   readonly minutes: number;
   /** What else happens meanwhile. */
   readonly disturbances: readonly Disturbance[];
-  /** Other work besides the clusters. */
-  readonly sidelines: readonly Sideline[];
 }
 
 const OWNERS_PER_TEAM = 2;
@@ -62,7 +65,7 @@ const NEEDED = ['declare', 'putPool', 'hibernate', 'resume', 'remove'];
  * enough changes of every kind.
  */
 export async function runClusterChaos(system: ClusterSystem, options: ClusterChaosOptions): Promise<ClusterChaos> {
-  const { seed, kills: wanted, minutes, disturbances, sidelines } = options;
+  const { seed, kills: wanted, minutes, disturbances } = options;
   const begunAt = performance.now();
   const hasLasted = (part: number): boolean => performance.now() - begunAt >= part * minutes * 60_000;
   const acceptedOperations = new Map<string, AcceptedOperation>();
@@ -70,17 +73,11 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const accepted: Record<string, number> = {};
   const problems: string[] = [];
   let [kills, requests, resent, changes] = [0, 0, 0, 0];
-  const needed = [...NEEDED, ...sidelines.flatMap((sideline) => sideline.needed)];
   const isOver = (): boolean =>
-    hasLasted(1) && kills >= wanted && changes >= wanted && needed.every((kind) => accepted[kind] !== undefined);
+    hasLasted(1) && kills >= wanted && changes >= wanted && NEEDED.every((kind) => accepted[kind] !== undefined);
   const mayDelete = (): boolean =>
     accepted.remove === undefined || kills < wanted * DELETIONS_UNTIL || !hasLasted(DELETIONS_UNTIL);
   const report = (problem: string): void => void problems.push(problem);
-  const count = (kind: string): void => {
-    accepted[kind] = (accepted[kind] ?? 0) + 1;
-  };
-  const accept = (operation: AcceptedOperation): void => void acceptedOperations.set(operation.id, operation);
-  const stage: Stage = { isOver, count, accept, report };
   const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || mayDelete();
 
   /** @param beliefs by the name of the cluster; null for a client that shares its clusters */
@@ -101,11 +98,11 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
         const answer = await client.insist(callOf(step.wish, surroundings), { timeoutMs: PATIENCE_MS });
         requests += 1;
         resent += answer.tries - 1;
-        if (answer.status < 300) count(step.wish.kind);
+        if (answer.status < 300) accepted[step.wish.kind] = (accepted[step.wish.kind] ?? 0) + 1;
         const id = operationIdOf(answer);
         if (id !== null) {
           changes += 1;
-          accept({ team: client.team, id });
+          acceptedOperations.set(id, { team: client.team, id });
           operations.add(id);
         }
         if (beliefs !== null) {
@@ -139,7 +136,6 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   await Promise.all([
     breakCloud(system.cloud, faultArbitrary, { seed: seed + 1, isOver }),
     ...disturbances.map((disturb) => disturb(isOver)),
-    ...sidelines.map((sideline) => sideline.run(stage)),
     killInTurns([...system.apis, ...system.reconcilers], killer),
     ...system.teams.flatMap(({ member }, index) => [
       ...times(OWNERS_PER_TEAM, (at) => live(member, owned(at), new Map(), seed + 200 + index * 20 + at)),

@@ -36,7 +36,7 @@ export const changesOf = <R>(changes: readonly RowChange[], table: string): Chan
   changes.filter((change) => change.table === table);
 
 /** Every operation ends, keeps its final state unless it succeeds after a failure, and never goes back before that. */
-export function findBrokenOperations(changes: readonly RowChange[]): string[] {
+function findBrokenOperations(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.id);
   return [...histories].flatMap(([id, history]) => [
     ...pairs(history).flatMap(([before, after]) => brokenStep(before, after)),
@@ -77,7 +77,7 @@ function brokenState({ id, state, progress, error }: OperationRow): string[] {
  * Each target has at most one open operation at the end of each transaction, and each operation has a later generation
  * than the one before. The detachment of a server does not create a new generation.
  */
-export function findRivalOperations(changes: readonly RowChange[]): string[] {
+function findRivalOperations(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.target_id);
   return [...histories].flatMap(([target, history]) => {
     const open = new Set<string>();
@@ -103,7 +103,7 @@ function transactionsOf<C extends RowChange>(changes: readonly C[]): C[][] {
 }
 
 /** Every final state of an operation of a cluster has its reason: converged, superseded by a later one, or never started and deleted. */
-export function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
+function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
   const clusters = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('cluster.'));
   const accepted = groupBy(
@@ -137,7 +137,7 @@ function stateAfter(history: readonly Change<ClusterRow>[], moment: Change<unkno
 }
 
 /** Generations, observed generations and fences only grow. The fields that identify a cluster never change. */
-export function findBrokenClusters(changes: readonly RowChange[]): string[] {
+function findBrokenClusters(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
   return [...histories].flatMap(([id, history]) => [
     ...pairs(history).flatMap(([{ row: before }, { row: after }]) => [
@@ -166,7 +166,7 @@ export interface AuditRow {
 }
 
 /** Each accepted change is in the audit log, written by the same transaction, and stays there. */
-export function findAuditGaps(changes: readonly RowChange[]): string[] {
+function findAuditGaps(changes: readonly RowChange[]): string[] {
   const entries = changesOf<AuditRow>(changes, 'audit_entry');
   const entriesOf = groupBy(entries, ({ transaction }) => transaction);
   const accepted = changesOf<OperationRow>(changes, 'operation').filter(({ kind }) => kind === 'INSERT');

@@ -1,9 +1,7 @@
-import { isDeepStrictEqual } from 'node:util';
-import { type AdoptedServerSpec, isOpenOperation } from '@corral/contracts';
+import { isOpenOperation } from '@corral/contracts';
 import type { RowChange } from '../clusters/row-history.js';
 import { groupBy, pairs } from '../crashes/group-by.js';
-import { changesOf, type OperationRow, rowsAtEnd } from './judge-rows.js';
-import type { ServerBelief } from './server-belief.js';
+import { changesOf, type OperationRow } from './judge-rows.js';
 
 /** A server as the admin address of the local cloud describes it. */
 export interface HeldServer {
@@ -17,19 +15,7 @@ export interface HeldServer {
   readonly deletedBy: string | null;
 }
 
-/** What the only client that adopts a server knows about it. */
-export interface KnownServer {
-  readonly spec: AdoptedServerSpec;
-  /** The labels that others put on it. */
-  readonly labels: Readonly<Record<string, string>>;
-  readonly belief: ServerBelief;
-  /** Each accepted acknowledgement, by its operation. */
-  readonly adopted: readonly string[];
-  /** The operations, including those of deregistrations. */
-  readonly accepted: readonly string[];
-}
-
-export interface ServerRow {
+interface ServerRow {
   readonly id: string;
   readonly server_id: number;
   readonly phase: string;
@@ -39,64 +25,15 @@ export interface ServerRow {
   readonly rebuild_action_id: number | null;
 }
 
-const CLAIM = 'corral.dev/claim';
-
-/** Every problem with adopted servers once all work has settled: clients, rows and provider must agree. */
-export function findServerContradictions(
-  changes: readonly RowChange[],
-  { known, held }: { readonly known: readonly KnownServer[]; readonly held: readonly HeldServer[] },
-): string[] {
-  const rows = new Map(rowsAtEnd<ServerRow>(changes, 'adopted_server').map((row) => [row.server_id, row]));
-  const operations = groupBy(rowsAtEnd<OperationRow>(changes, 'operation'), ({ target_name }) => target_name);
-  const byId = new Map(held.map((server) => [server.id, server]));
-  return [
-    ...findBrokenServers(changes),
-    ...findSharedRebuilds(changes),
-    ...findUnfoundedServerEnds(changes),
-    ...known.flatMap((server) => {
-      const id = server.spec.serverID;
-      const own = { row: rows.get(id), held: byId.get(id), operations: operations.get(String(id)) ?? [] };
-      return differencesOf(server, own).map((difference) => `server ${id} ${difference}`);
-    }),
-  ];
-}
-
-interface OwnTraces {
-  readonly row: ServerRow | undefined;
-  readonly held: HeldServer | undefined;
-  readonly operations: readonly OperationRow[];
-}
-
-function differencesOf({ belief, labels, adopted }: KnownServer, { row, held, operations }: OwnTraces): string[] {
-  if (held === undefined) return ['is lost at the provider'];
-  const adoptions = operations.filter(({ kind }) => kind === 'server.adopt');
-  const succeeded = adoptions.filter(({ state }) => state === 'succeeded');
-  const wanted = row === undefined ? labels : { ...labels, [CLAIM]: row.claim_token };
-  const isAdopted = belief.kind === 'adopted';
-  return [
-    ...(held.deletedBy === null ? [] : [`was deleted by ${held.deletedBy}`]),
-    ...(held.powerOffs === 0 ? [] : [`was powered off ${held.powerOffs} times`]),
-    ...(isDeepStrictEqual(new Set(adopted), new Set(adoptions.map(({ id }) => id)))
-      ? []
-      : [`has ${adoptions.length} adoptions, but ${adopted.length} acknowledgements were accepted`]),
-    ...(held.rebuilds <= adoptions.length
-      ? []
-      : [`was rebuilt ${held.rebuilds} times for ${adoptions.length} acknowledgements`]),
-    ...(held.rebuilds >= succeeded.length
-      ? []
-      : [`was rebuilt ${held.rebuilds} times for ${succeeded.length} adoptions that succeeded`]),
-    ...(isDeepStrictEqual(held.labels, wanted)
-      ? []
-      : [`has the labels ${JSON.stringify(held.labels)}, not ${JSON.stringify(wanted)}`]),
-    ...(isAdopted === (row !== undefined)
-      ? []
-      : [`is believed ${belief.kind}, and is ${row === undefined ? 'not there' : row.phase}`]),
-    ...(row === undefined || row.phase === 'Ready' ? [] : [`ended ${row.phase}`]),
-  ];
-}
+/** Every break of a rule that rows of adopted servers and their operations obey at any time. */
+export const findServerContradictions = (changes: readonly RowChange[]): string[] => [
+  ...findBrokenServers(changes),
+  ...findSharedRebuilds(changes),
+  ...findUnfoundedServerEnds(changes),
+];
 
 /** Generations and fences only grow, the fields that identify a server never change, and a generation has one rebuild. */
-export function findBrokenServers(changes: readonly RowChange[]): string[] {
+function findBrokenServers(changes: readonly RowChange[]): string[] {
   const histories = groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
   return [...histories.values()].flatMap((history) =>
     pairs(history).flatMap(([{ row: before }, { row: after }]) => {
@@ -118,7 +55,7 @@ export function findBrokenServers(changes: readonly RowChange[]): string[] {
 }
 
 /** One rebuild never counts for two acknowledgements, even if the server was detached in between. */
-export function findSharedRebuilds(changes: readonly RowChange[]): string[] {
+function findSharedRebuilds(changes: readonly RowChange[]): string[] {
   const taken = changesOf<ServerRow>(changes, 'adopted_server').filter(({ row }) => row.rebuild_action_id !== null);
   return [...groupBy(taken, ({ row }) => String(row.rebuild_action_id))].flatMap(([action, same]) => {
     const intents = new Set(same.map(({ row }) => `${row.id} ${row.generation}`));

@@ -8,7 +8,6 @@ import type { ClusterSystem } from '../clusters/start-cluster-system.js';
 import type { ClusterChaos } from './chaos.js';
 import { findDoubleCreations, findShootDifferences, isStarted } from './judge-garden.js';
 import { type ClusterRow, findBrokenRules } from './judge-rows.js';
-import type { Sideline } from './sideline.js';
 
 /** Covers the leases of killed processes, the back-off after faults, and the time after which no late creation can follow. */
 const SETTLED_WITHIN_MS = 150_000;
@@ -31,11 +30,7 @@ export async function untilSettled({ pool }: ClusterSystem): Promise<void> {
 }
 
 /** Every problem once all work has settled: clients, rows and garden must agree. */
-export async function findContradictions(
-  system: ClusterSystem,
-  chaos: ClusterChaos,
-  sidelines: readonly Sideline[],
-): Promise<string[]> {
+export async function findContradictions(system: ClusterSystem, chaos: ClusterChaos): Promise<string[]> {
   const changes = await readRowChanges(system.pool);
   const clusters = await listAll<Cluster>(system, '/clusters/');
   const operations = await listAll<Operation>(system, '/operations/');
@@ -48,7 +43,6 @@ export async function findContradictions(
     ...findUnfinished(clusters),
     ...findShootDifferences(clusters, await system.garden.shoots()),
     ...findDoubleCreations(await system.garden.lives(), new Set(rows.map(({ shoot_name }) => shoot_name))),
-    ...(await Promise.all(sidelines.map((sideline) => sideline.findContradictions(changes)))).flat(),
   ];
 }
 

@@ -128,7 +128,7 @@ const gardenFaults: fc.Arbitrary<FaultRule> = fc.record({
 });
 
 /** The answers of the provider when tokens are verified, and when servers are listed. */
-const providerFaults: fc.Arbitrary<FaultRule> = fc.record({
+export const providerFaults: fc.Arbitrary<FaultRule> = fc.record({
   match: fc
     .constantFrom({}, { path: '/servers' }, { path: '/servers', method: 'PUT' }, { path: '/servers', method: 'POST' })
     .map((match) => ({ api: 'hcloud', ...match })),

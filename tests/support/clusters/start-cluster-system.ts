@@ -42,8 +42,6 @@ export interface ClusterSystemOptions {
   /** The default is a new database in the Postgres of this run. The caller drops a database that it passes. */
   readonly databaseUrl?: string;
   readonly speed?: Partial<GardenSpeed>;
-  /** `SECRET_KEYS` of an API or reconciler, read on each start. The default is one key that never changes. */
-  readonly secretKeys?: (program: string) => string;
   /** Overrides variables of every API. */
   readonly apiEnv?: Env;
   /** Overrides variables of every reconciler. */
@@ -141,16 +139,12 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     };
     const keys = { SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`, WEBHOOK_HOSTS: 'localhost' };
     const { serviceKubeconfigPaths: kubeconfigs } = cloud;
-    const { secretKeys } = options;
-    const keysOf = (program: string) =>
-      secretKeys === undefined ? {} : { envAtStart: () => ({ SECRET_KEYS: secretKeys(program) }) };
     const dnsGateways = await many(gateways, (at) =>
       gateway(at, { ...shared, ...databases['dns-gateway'], ...options.gatewayEnv?.(at) }),
     );
-    const servers = await many(apis, (at) => {
-      const name = `cluster-api ${at}`;
-      return clusterApi({
-        name,
+    const servers = await many(apis, (at) =>
+      clusterApi({
+        name: `cluster-api ${at}`,
         env: {
           ...withoutUpstreamToken(shared),
           ...databases['cluster-api'],
@@ -159,9 +153,8 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
           DNS_API_URL: dnsGateways[0]?.url,
           ...options.apiEnv,
         },
-        ...keysOf(name),
-      });
-    });
+      }),
+    );
     const bases = servers.map(({ base }) => base);
     const started = {
       apis: servers,
@@ -178,7 +171,6 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
             ...options.reconcilerEnv,
           },
           nodeArgs: clockShiftsMs[at - 1] === undefined ? [] : ['--import', shiftedClock],
-          ...keysOf(`reconciler ${at}`),
         }),
       ),
     };
@@ -207,7 +199,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
 
 const withoutUpstreamToken = ({ HCLOUD_TOKEN: _, ...env }: Env): Env => env;
 
-function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env' | 'envAtStart'>): Promise<ClusterApi> {
+function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env'>): Promise<ClusterApi> {
   return api({
     ...spec,
     file: 'apps/cluster-api/dist/main.js',

@@ -14,8 +14,6 @@ export interface ProgramSpec {
   /** A built program of the repository, or an absolute path. A function is called on each start. */
   readonly file: string | (() => string);
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Read on each start and merged over `env`: settings that an operator changes while the program runs. */
-  readonly envAtStart?: () => Readonly<Record<string, string | undefined>>;
   /** Options for Node.js itself. */
   readonly nodeArgs?: readonly string[];
   /** The address that answers 200 once the program is ready. */
@@ -47,7 +45,7 @@ const STOP_MS = 90_000;
 /** How long one readiness check waits for its answer. Further checks follow. */
 const CHECK_MS = 20_000;
 
-export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }: ProgramSpec): Program {
+export function program({ name, file, env, nodeArgs = [], readyUrl }: ProgramSpec): Program {
   const args = () => [...nodeArgs, builtFile(typeof file === 'function' ? file() : file)];
   let running: RunningProcess | null = null;
   let before = '';
@@ -66,12 +64,7 @@ export function program({ name, file, env, envAtStart, nodeArgs = [], readyUrl }
     async start() {
       if (isRunning) return;
       before += running?.output() ?? '';
-      running = await startProcess({
-        name,
-        command: process.execPath,
-        args: args(),
-        env: { ...env, ...envAtStart?.() },
-      });
+      running = await startProcess({ name, command: process.execPath, args: args(), env: { ...env } });
       isRunning = true;
     },
     async untilReady() {

@@ -124,7 +124,7 @@ export async function startAll(programs: readonly Program[], ends: Ends): Promis
 
 /** An API with its own address, which is `base`. */
 export async function api(
-  spec: Pick<ProgramSpec, 'name' | 'file' | 'env' | 'envAtStart' | 'nodeArgs'>,
+  spec: Pick<ProgramSpec, 'name' | 'file' | 'env' | 'nodeArgs'>,
 ): Promise<Program & { base: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -137,7 +137,7 @@ export async function api(
 /** A worker, whose health checks are on its metrics port. */
 export async function reconciler(
   index: number,
-  spec: Pick<ProgramSpec, 'env' | 'envAtStart' | 'nodeArgs'> & Partial<Pick<ProgramSpec, 'file'>>,
+  spec: Pick<ProgramSpec, 'env' | 'nodeArgs'> & Partial<Pick<ProgramSpec, 'file'>>,
 ): Promise<Program & { metricsUrl: string }> {
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;

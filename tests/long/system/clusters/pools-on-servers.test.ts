@@ -3,11 +3,8 @@ import type { AdoptedServer, Cluster, NodePool } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import {
-  findBrokenServers,
-  findSharedRebuilds,
-  type HeldServer,
-} from '../../../support/cluster-crashes/judge-servers.js';
+import { findServerContradictions, type HeldServer } from '../../../support/cluster-crashes/judge-servers.js';
+import { providerFaults } from '../../../support/cluster-crashes/steps.js';
 import { type Adopted, adoptOne } from '../../../support/clusters/adopt-one.js';
 import { aCluster, aPool, change, codeOf, untilPhase } from '../../../support/clusters/journey.js';
 import { nodesOf } from '../../../support/clusters/nodes-of.js';
@@ -29,6 +26,7 @@ import {
   startClusterSystem,
 } from '../../../support/clusters/start-cluster-system.js';
 import { drawer, readCrashPlan } from '../../../support/crashes/crash-plan.js';
+import { breakCloud } from '../../../support/crashes/disturb.js';
 import { killInTurns } from '../../../support/crashes/killer.js';
 
 const SERVERS = 3;
@@ -55,7 +53,7 @@ beforeAll(async () => {
       RECONCILE_LEASE_MS: '2s',
     },
   });
-  await recordRowChanges(system.pool, ['adopted_server']);
+  await recordRowChanges(system.pool, ['adopted_server', 'operation']);
 });
 afterAll(() => system?.stop());
 
@@ -233,13 +231,13 @@ describe('while processes are killed', () => {
         },
         onProblem: (problem) => void problems.push(problem),
       });
-      await Promise.all([work, killing]);
+      const breaking = breakCloud(system.cloud, providerFaults, { seed: seed + 1, isOver: hasEnough });
+      await Promise.all([work, killing, breaking]);
 
       expect(problems).toEqual([]);
       expect(kills).toBeGreaterThanOrEqual(KILLS);
       await pool.untilMachinesOnly();
-      const rows = await readRowChanges(system.pool);
-      expect([...findBrokenServers(rows), ...findSharedRebuilds(rows)]).toEqual([]);
+      expect(findServerContradictions(await readRowChanges(system.pool))).toEqual([]);
       await expectRebuiltForReasons(owner, ids);
       await expectUnharmed(ids);
       await expectAdoptedOnce(adopter, adopted);
