@@ -9,6 +9,5 @@ inspector.connect();
 process.on('SIGUSR2', async () => {
   await inspector.post('HeapProfiler.collectGarbage');
   const { rss, heapUsed } = process.memoryUsage();
-  const sockets = process.getActiveResourcesInfo().filter((name) => name.startsWith('TCP')).length;
-  process.stderr.write(`\n${JSON.stringify({ holds: { rss, heapUsed, sockets } })}\n`);
+  process.stderr.write(`\n${JSON.stringify({ holds: { rss, heapUsed } })}\n`);
 });

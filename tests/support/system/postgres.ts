@@ -1,17 +1,8 @@
-import { chmod, mkdtemp, rename, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { applyMigrations } from '@corral/database';
-import {
-  currentTestFile,
-  type Ended,
-  explainFailures,
-  freePort,
-  keepServer,
-  type PostgresServer,
-  resultsDir,
-  startPostgres,
-} from '@corral/testing';
+import { type Ended, freePort, type PostgresServer, startPostgres } from '@corral/testing';
 import { builtFile } from './program.js';
 
 /** A migrated Postgres that a test may stop and start again, with the same address and data. */
@@ -19,15 +10,10 @@ export async function restartablePostgres() {
   const folder = await mkdtemp(join(tmpdir(), 'corral-system-'));
   await chmod(folder, 0o755); // under root, Postgres runs as another user
   const port = await freePort();
-  const launch = (): Promise<PostgresServer> => startPostgres({ dataDir: join(folder, 'postgres'), port });
+  const launch = (): Promise<PostgresServer> =>
+    startPostgres({ dataDir: join(folder, 'postgres'), port, settings: ['fsync=off'] });
   let server = await launch();
   await applyMigrations({ databaseUrl: server.url, migrationsDir: builtFile('prisma/migrations') });
-  const kept = basename(currentTestFile()?.path ?? 'test', '.test.ts');
-  let isKept = false;
-  const callOff = explainFailures('database', () => {
-    isKept = resultsDir() !== undefined;
-    return isKept ? `its Postgres is kept: npm run test:database -- ${kept}` : '';
-  });
   return {
     name: 'Postgres',
     url: server.url,
@@ -43,12 +29,7 @@ export async function restartablePostgres() {
       server = await launch();
     },
     async remove() {
-      callOff();
       await server.stop();
-      if (isKept) {
-        await rename(server.dataDir, `${folder}-postgres`);
-        await keepServer(`${folder}-postgres`, kept, resultsDir() as string);
-      }
       await rm(folder, { recursive: true, force: true });
     },
   };
