@@ -75,7 +75,7 @@ export async function runPipeline({ seed, clusters, kills }: PipelineOptions): P
 }
 
 /** The command with the token of a service account, whose role is member. */
-export async function pipelineCommand({ teams, apis }: ClusterSystem): Promise<Corral> {
+async function pipelineCommand({ teams, apis }: ClusterSystem): Promise<Corral> {
   const { admin, slug } = teams[0] as ClusterSystem['teams'][number];
   await admin.insist({ method: 'PUT', path: '/service-accounts/ci/', body: { spec: { role: 'member' } } });
   const tokens = await admin.insist({
@@ -154,7 +154,7 @@ async function runStages(
 }
 
 /** The file of a cluster, as it is in git. */
-export const documentOf = ({ surroundings }: ClusterSystem, name: string, nodePools: readonly object[]): string =>
+const documentOf = ({ surroundings }: ClusterSystem, name: string, nodePools: readonly object[]): string =>
   stringify({
     apiVersion: 'clusters.corral.dev/v1',
     kind: 'Cluster',
@@ -200,7 +200,7 @@ async function findContradictions(system: ClusterSystem, corral: Corral, pipelin
 }
 
 /** All operations on clusters. */
-export async function allOperations(admin: TeamClient): Promise<Map<string, Operation>> {
+async function allOperations(admin: TeamClient): Promise<Map<string, Operation>> {
   const operations = new Map<string, Operation>();
   for (let cursor: string | null = ''; cursor !== null; ) {
     const path: string = `/operations/?limit=200${cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`}`;
