@@ -15,201 +15,123 @@ export interface LongTest {
   readonly times: number;
 }
 
-const MINUTES = { crash: 30, soak: 9 };
-const TIMES = {
-  system: 1,
-  packages: 1,
-  crash: 1,
-  pipeline: 1,
-  soak: 1,
-  clients: 1,
-  orders: 3,
-  images: 1,
-  node: 1,
-  helm: 1,
-  dashboards: 1,
-  docs: 1,
-  release: 1,
-  releases: 1,
-  backup: 1,
-  restore: 1,
-  failover: 1,
-  pgbouncer: 1,
-  runbooks: 1,
-  stalls: 1,
-  neighbours: 1,
-  terraform: 1,
-};
-/** A week. Anything longer is an installation. */
-const MINUTES_MAX = 10_080;
-const TIMES_MAX = 1_000;
+interface Part {
+  /** Completes "It …". */
+  readonly about: string;
+  /** The arguments of `npm test`. */
+  readonly args: readonly string[];
+  /** Smaller parts by their names, each with its patterns for test files. */
+  readonly areas?: Readonly<Record<string, readonly string[]>>;
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isSeeded?: true;
+  /** How long it lasts, and the variable that says so to the tests. */
+  readonly minutes?: { readonly variable: string; readonly usual: number };
+  readonly times?: number;
+}
 
-/** The test files for each product whose processes are killed. */
-const CRASHES: Readonly<Record<string, readonly string[]>> = {
+const fileOf = (about: string, file: string): Part => ({ about, args: ['tests', file] });
+const areaNames = ['cli', 'clients', 'clusters', 'console', 'dns'];
+const crashes = {
   clusters: ['system/clusters/cluster-crash'],
   dns: ['system/dns/dns-crash', 'long/dns-crash-without-redis'],
   servers: ['long/system/clusters/pools-on-servers'],
 };
 
-/** The folders of `tests/long/system`. */
-const AREAS = ['cli', 'clients', 'clusters', 'console', 'dns'];
+const parts: Readonly<Record<string, Part>> = {
+  system: {
+    about: 'runs the tests of the whole system that `npm test` has no time for, of all areas or of one. 20 minutes.',
+    args: ['tests', 'long/system'],
+    areas: Object.fromEntries(areaNames.map((area) => [area, [`long/system/${area}`]])),
+    isSeeded: true,
+  },
+  packages: {
+    about: 'runs the tests of apps and packages that `npm test` has no time for: races, shared budgets. 5 minutes.',
+    args: ['/test/long/'],
+  },
+  crash: {
+    about: 'kills processes and injects faults around them: for clusters, for DNS, for servers that join and leave.',
+    args: ['tests', ...Object.values(crashes).flat()],
+    areas: crashes,
+    isSeeded: true,
+    minutes: { variable: 'CORRAL_CRASH_MINUTES', usual: 30 },
+  },
+  soak: {
+    about: 'runs the DNS API under load, with fewer kills, and checks that the memory of a gateway does not grow.',
+    args: ['tests', 'system/dns/dns-crash.test'],
+    isSeeded: true,
+    minutes: { variable: 'CORRAL_SOAK_MINUTES', usual: 9 },
+  },
+  clients: fileOf(
+    'tries every client of tests/clients; CORRAL_CLIENTS=lego,certbot only these. 15 minutes.',
+    'long/clients',
+  ),
+  pipeline: {
+    about: 'lets a pipeline change 40 clusters while services are killed, and checks what it reported. 10 minutes.',
+    args: ['tests', 'long/pipeline'],
+    isSeeded: true,
+  },
+  orders: { about: 'runs all tests in a random order, several times.', args: ['--random-order'], env: {}, times: 3 },
+  images: fileOf('runs the commands of the Dockerfile in an empty folder. 1 minute.', 'long/image-builds'),
+  node: fileOf('runs a command in a fresh clone on the oldest Node.js. 2 minutes.', 'long/oldest-node'),
+  helm: fileOf('runs the tests of the Helm chart, and builds Helm first if there is none.', 'system/installation/helm'),
+  dashboards: fileOf('lets Prometheus scrape a system, and checks that panels show it. 1 minute.', 'long/dashboards'),
+  docs: fileOf('runs the commands of pages for newcomers; builds and searches the site. 3 minutes.', 'long/docs'),
+  release: fileOf('makes a release twice, compares the files, and installs each. 5 minutes.', 'long/release.test'),
+  releases: fileOf('upgrades the previous release under load, and takes that back. 5 minutes.', 'long/two-releases'),
+  backup: fileOf('takes backups into folders and a bucket, and restores them. 2 minutes, 10 at first.', 'long/backup'),
+  restore: fileOf('restores a backup of a busy database into a world that went on. 1 minute.', 'long/restore'),
+  failover: fileOf('loses the primary of a replicated Postgres under load. 1 minute.', 'long/failover'),
+  pgbouncer: fileOf('runs services behind PgBouncer, which has to be installed. 1 minute.', 'long/pgbouncer'),
+  runbooks: fileOf('runs the commands of the runbook for lost parts.', 'long/lost-parts'),
+  stalls: fileOf('sends bodies that are made to block a service. 1 idle minute.', 'long/hostile-bodies'),
+  neighbours: {
+    ...fileOf('measures what a team gets beside others that misbehave. 5 idle minutes.', 'system/rude-neighbours'),
+    env: { CORRAL_NEIGHBOURS_SECONDS: '15', CORRAL_TEST_LONG: '1' },
+  },
+  terraform: fileOf(
+    'manages 200 record sets as Terraform does, under the default limits. 30 minutes.',
+    'long/terraform',
+  ),
+};
+
+/** A week. Anything longer is an installation. */
+const MINUTES_MAX = 10_080;
+const TIMES_MAX = 1_000;
+
+const usageOf = ([name, { about, areas, minutes, times = 1 }]: [string, Part]): string => {
+  const words = areas === undefined ? '' : ` [${Object.keys(areas).join('|')}]`;
+  const lasting = minutes === undefined ? '' : ` [--minutes ${minutes.usual}]`;
+  return `  ${name}${words}${lasting} [--times ${times}]\n          ${about}\n`;
+};
 
 export const usage = `Usage: npm run test:long -- <part> [options]
 
-  system [${AREAS.join('|')}] [--times ${TIMES.system}]
-          runs the tests of the whole system that \`npm test\` has no time for, all of them or those of one area: several replicas and
-          workers, shutdowns, outages, traces, the fuzzer, and what goes deeper in the console. All of them take 20 minutes on two cores.
-  packages [--times ${TIMES.packages}]
-          runs the tests of apps and packages that \`npm test\` has no time for: races of many clients, replicas that share a budget, operators
-          of a garden who get in the way, and requests that are made up for every route. It takes 5 minutes.
-  crash [clusters|dns|servers] [--minutes ${MINUTES.crash}] [--times ${TIMES.crash}]
-          kills processes and injects faults in everything around them: for clusters, for DNS and for servers that join and leave.
-          Without a name all three run at the same time. It takes --minutes, and up to 5 more until the system is stable again.
-  soak [--minutes ${MINUTES.soak}] [--times ${TIMES.soak}]
-          runs the DNS API under load, with fewer kills, and checks that the memory of a gateway does not grow. It takes --minutes,
-          and up to 5 more.
-  clients [--times ${TIMES.clients}]
-          tries every client of tests/clients, also those that take long to build: under faults, near a quota, and once more without
-          an effect. It takes 15 minutes, and as many more the first time. CORRAL_CLIENTS=lego,certbot tries these only.
-  pipeline [--times ${TIMES.pipeline}]
-          lets a pipeline create, change and delete 40 clusters with the command line, while both services are killed, and checks that
-          what it reported is true. Another one works beside people who change the same clusters, and must destroy nothing that no plan
-          named. It takes 15 minutes.
-  orders [--times ${TIMES.orders}]
-          runs all tests in a random order, several times. Each run takes 8 minutes on two cores, like \`npm test\`.
-  images [--times ${TIMES.images}]
-          runs the commands of the Dockerfile in an empty folder to build the images. It takes 1 minute.
-  node [--times ${TIMES.node}]
-          runs a command in a fresh clone on the oldest Node.js, with an empty home and as an ordinary user. It takes 2 minutes.
-  helm [--times ${TIMES.helm}]
-          runs the tests of the Helm chart, and builds Helm first if this machine has none. That takes minutes, once per machine.
-  dashboards [--times ${TIMES.dashboards}]
-          lets Prometheus scrape a system that works, and checks that the panels show something. It needs Prometheus, and takes 1 minute.
-  docs [--times ${TIMES.docs}]
-          runs the commands of the pages for newcomers beside \`npm start\`, builds the site, and searches it. It takes 3 minutes.
-  release [--times ${TIMES.release}]
-          makes the files of a release twice, compares them, and installs each into an empty folder. It takes 5 minutes.
-  releases [--times ${TIMES.releases}]
-          builds the previous release, upgrades it to this one under load, and takes a part of that back. It takes 5 minutes.
-  backup [--times ${TIMES.backup}]
-          takes backups as cron and the chart do, into folders and a bucket, and restores them. It takes 2 minutes, and 10 more the first
-          time: it builds rclone, which needs Go.
-  restore [--times ${TIMES.restore}]
-          takes a backup under load, destroys the database, and restores it into a world that went on. It takes 1 minute.
-  failover [--times ${TIMES.failover}]
-          loses the primary of a replicated Postgres under load, and promotes its standby. It takes 1 minute.
-  pgbouncer [--times ${TIMES.pgbouncer}]
-          runs services behind PgBouncer, which has to be installed, in both of its modes. It takes 1 minute.
-  runbooks [--times ${TIMES.runbooks}]
-          runs the commands of the runbook for lost parts. It takes a few seconds.
-  stalls [--times ${TIMES.stalls}]
-          sends bodies that are made to block a service, to every route with a body. It takes 1 minute on an otherwise idle machine.
-  neighbours [--times ${TIMES.neighbours}]
-          measures what a team gets from both services beside neighbours that misbehave. It takes 5 minutes on an otherwise idle machine.
-  terraform [--times ${TIMES.terraform}]
-          creates, changes and destroys 200 record sets as Terraform does, 10 and 30 at a time, under the default limits: with lego on
-          the same token, and with the budget of the upstream, alone and beside quiet teams. It takes 30 minutes, mostly waiting.
-
+${Object.entries(parts).map(usageOf).join('')}
 Each run has its own seed, which is printed. Set CORRAL_CRASH_SEED to repeat the random choices of a crash, soak or pipeline run.`;
 
 /** @throws Error with the mistake and the usage */
-export function parseLongArguments([part, ...args]: readonly string[]): LongTest {
-  switch (part) {
-    case 'system': {
-      const { words, times } = parse(args, { times: TIMES.system });
-      const [area, ...rest] = words;
-      if ((area !== undefined && !AREAS.includes(area)) || rest.length > 0)
-        throw refusal(`"${words.join(' ')}" is not one of ${AREAS.join(', ')}.`);
-      const file = area === undefined ? 'long/system' : `long/system/${area}`;
-      return { run: { args: ['tests', file], env: { CORRAL_TEST_LONG: '1' }, isSeeded: true }, times };
-    }
-    case 'crash': {
-      const { words, minutes, times } = parse(args, { minutes: MINUTES.crash, times: TIMES.crash });
-      const [product, ...rest] = words;
-      const isKnown = product === undefined || Object.hasOwn(CRASHES, product);
-      if (!isKnown || rest.length > 0)
-        throw refusal(`"${words.join(' ')}" is not one of ${Object.keys(CRASHES).join(', ')}.`);
-      const patterns = product === undefined ? Object.values(CRASHES).flat() : (CRASHES[product] as readonly string[]);
-      const env = { CORRAL_CRASH_MINUTES: String(minutes), CORRAL_TEST_LONG: '1' };
-      return { run: { args: ['tests', ...patterns], env, isSeeded: true }, times };
-    }
-    case 'soak': {
-      const { words, minutes, times } = parse(args, { minutes: MINUTES.soak, times: TIMES.soak });
-      refuseWords(words);
-      const env = { CORRAL_SOAK_MINUTES: String(minutes) };
-      return { run: { args: ['tests', 'system/dns/dns-crash.test'], env, isSeeded: true }, times };
-    }
-    case 'pipeline': {
-      const { words, times } = parse(args, { times: TIMES.pipeline });
-      refuseWords(words);
-      return { run: { args: ['tests', 'long/pipeline'], env: { CORRAL_TEST_LONG: '1' }, isSeeded: true }, times };
-    }
-    case 'neighbours': {
-      const { words, times } = parse(args, { times: TIMES.neighbours });
-      refuseWords(words);
-      const env = { CORRAL_NEIGHBOURS_SECONDS: '15', CORRAL_TEST_LONG: '1' };
-      return { run: { args: ['tests', 'system/rude-neighbours'], env, isSeeded: false }, times };
-    }
-    case 'orders': {
-      const { words, times } = parse(args, { times: TIMES.orders });
-      refuseWords(words);
-      return { run: { args: ['--random-order'], env: {}, isSeeded: false }, times };
-    }
-    case 'packages':
-    case 'clients':
-    case 'images':
-    case 'node':
-    case 'helm':
-    case 'dashboards':
-    case 'docs':
-    case 'release':
-    case 'releases':
-    case 'backup':
-    case 'restore':
-    case 'failover':
-    case 'pgbouncer':
-    case 'runbooks':
-    case 'stalls':
-    case 'terraform': {
-      const { words, times } = parse(args, { times: TIMES[part] });
-      refuseWords(words);
-      const file = {
-        packages: '/test/long/',
-        clients: 'long/clients',
-        images: 'long/image-builds',
-        node: 'long/oldest-node',
-        helm: 'system/installation/helm',
-        dashboards: 'long/dashboards',
-        docs: 'long/docs',
-        release: 'long/release.test',
-        releases: 'long/two-releases',
-        backup: 'long/backup',
-        restore: 'long/restore',
-        failover: 'long/failover',
-        pgbouncer: 'long/pgbouncer',
-        runbooks: 'long/lost-parts',
-        stalls: 'long/hostile-bodies',
-        terraform: 'long/terraform',
-      }[part];
-      const patterns = part === 'packages' ? [file] : ['tests', file];
-      return { run: { args: patterns, env: { CORRAL_TEST_LONG: '1' }, isSeeded: false }, times };
-    }
-    default:
-      throw refusal(`There is no part "${part}".`);
-  }
-}
-
-function parse(args: readonly string[], defaults: { minutes?: number; times: number }) {
-  const { positionals, values } = parsed(args, Object.keys(defaults));
-  const minutes = numberOf(values.minutes, defaults.minutes ?? 0);
-  if (defaults.minutes !== undefined && !(minutes > 0 && minutes <= MINUTES_MAX)) {
+export function parseLongArguments([name = '', ...args]: readonly string[]): LongTest {
+  const part = Object.hasOwn(parts, name) ? parts[name] : undefined;
+  if (part === undefined) throw refusal(`There is no part "${name}".`);
+  const { areas = {}, minutes, isSeeded = false, env = { CORRAL_TEST_LONG: '1' } } = part;
+  const { positionals, values } = parsed(args, minutes === undefined ? ['times'] : ['minutes', 'times']);
+  const [area, ...rest] = positionals;
+  if (rest.length > 0 || (area !== undefined && !Object.hasOwn(areas, area)))
+    throw refusal(`Unexpected argument "${positionals.join(' ')}".`);
+  const lasts = numberOf(values.minutes, minutes?.usual ?? 1);
+  if (!(lasts > 0 && lasts <= MINUTES_MAX))
     throw refusal(`--minutes must be a number above 0 and at most ${MINUTES_MAX}, not "${values.minutes}".`);
-  }
-  const times = numberOf(values.times, defaults.times);
-  if (!(Number.isInteger(times) && times > 0 && times <= TIMES_MAX)) {
+  const times = numberOf(values.times, part.times ?? 1);
+  if (!(Number.isInteger(times) && times > 0 && times <= TIMES_MAX))
     throw refusal(`--times must be a whole number from 1 to ${TIMES_MAX}, not "${values.times}".`);
-  }
-  return { words: positionals, minutes, times };
+  return {
+    run: {
+      args: area === undefined ? part.args : ['tests', ...(areas[area] ?? [])],
+      env: { ...env, ...(minutes === undefined ? {} : { [minutes.variable]: String(lasts) }) },
+      isSeeded,
+    },
+    times,
+  };
 }
 
 function parsed(args: readonly string[], names: readonly string[]) {
@@ -223,9 +145,5 @@ function parsed(args: readonly string[], names: readonly string[]) {
 
 const numberOf = (value: string | undefined, otherwise: number): number =>
   value === undefined ? otherwise : Number(value.trim() || Number.NaN);
-
-function refuseWords(words: readonly string[]): void {
-  if (words.length > 0) throw refusal(`Unexpected argument "${words.join(' ')}".`);
-}
 
 const refusal = (reason: string): Error => new Error(`${reason}\n\n${usage}`);
