@@ -38,7 +38,6 @@ const commands = {
   start: { program: 'tools/programs/start/main.js', build: bundlesOf(...PARTS_OF_START), isHere: true },
   test: { program: 'tools/dist/test/main.js', build: EVERYTHING },
   'test:long': { program: 'tools/dist/long/main.js', build: EVERYTHING },
-  'test:database': { program: 'tools/dist/test/database.js', build: ['build', '--filter=@corral/tools'] },
   conformance: { program: 'tools/dist/conformance/main.js', build: EVERYTHING },
   bench: { program: 'tools/dist/bench/main.js', build: EVERYTHING },
   release: { program: 'tools/dist/release/main.js', build: ['build', '--filter=@corral/tools'] },
@@ -256,10 +255,8 @@ function isOurs(pid) {
   }
 }
 
-/** Removes the state of `npm start`, and what failed tests have left. */
+/** Removes the state of `npm start`. */
 function reset() {
-  const kept = inRoot('test-results', 'postgres');
-  if (existsSync(kept)) removeWithLinks(kept);
   const folder = inRoot('.corral');
   if (!existsSync(folder)) return say('There is nothing to reset.');
   refuseWhileStarted('`npm start` is running in this folder');

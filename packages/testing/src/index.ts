@@ -12,10 +12,8 @@ export {
   showsLessWithout,
   unlessInstalled,
 } from './needing.js';
-export { databaseUrl } from './postgres/connection.js';
 export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
 export { deleteRows } from './postgres/delete-rows.js';
-export { keepServer, keptServers, readKept, removeKeptServers } from './postgres/kept.js';
 export { type PostgresServer, startPostgres } from './postgres/start-postgres.js';
 export { type Standby, startStandby } from './postgres/start-standby.js';
 export {
@@ -36,6 +34,5 @@ export {
   redisForTests,
   type TestRedis,
 } from './redis-for-tests.js';
-export { currentTestFile, resultsDir } from './test-file.js';
 export { waitFor } from './wait-for.js';
 export { startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.js';

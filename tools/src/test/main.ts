@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { keepServer, keptServers, type PostgresServer, readKept, startPostgres } from '@corral/testing';
+import { startPostgres } from '@corral/testing';
 import { addUp, type JestReport, summaryLine } from './add-up.js';
 import { chooseTests, listPackages } from './packages.js';
 import { type StartedJest, startJest } from './run-jest.js';
@@ -50,23 +50,13 @@ async function runTests(): Promise<JestReport | null> {
       patterns,
       workers: WORKERS,
       resultsDir,
-      env: { ...(postgres === null ? {} : ownServer(postgres)), ...order.env },
+      env: { ...(postgres === null ? {} : { CORRAL_TEST_POSTGRES_URL: postgres.url }), ...order.env },
       flags: [...order.flags, ...(options.testNamePattern ? [`--testNamePattern=${options.testNamePattern}`] : [])],
     });
     return await jest.ended;
   } finally {
-    if (postgres !== null) await end(postgres);
+    await postgres?.stop();
   }
-}
-
-function ownServer({ url }: PostgresServer): Record<string, string> {
-  return { CORRAL_TEST_POSTGRES_URL: url, CORRAL_TEST_KEEPS_DATABASES: '1' };
-}
-
-async function end(postgres: PostgresServer): Promise<void> {
-  const keepData = !isInterrupted && (await readKept(resultsDir)).length > 0;
-  await postgres.stop({ keepData });
-  if (keepData) await keepServer(postgres.dataDir, 'run', resultsDir);
 }
 
 /** The order of files, and of the tests in each. */
@@ -87,8 +77,6 @@ async function summarize(report: JestReport | null): Promise<number> {
   console.log('');
   for (const failure of totals.failures) console.log(`failed: ${failure}`);
   if (totals.failed > 0 && order.seed !== undefined) console.log(orderLine(order.seed));
-  const kept = [...(await keptServers(resultsDir)).keys()];
-  if (kept.length > 0) console.log(`kept: the databases of failed tests. Open them with \`npm run test:database\``);
   for (const line of skipLines(skips)) console.log(line);
   console.log(summaryLine(totals));
   return totals.failed === 0 ? 0 : 1;

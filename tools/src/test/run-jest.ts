@@ -4,7 +4,7 @@ import { mkdir, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { endWithUs, removeKeptServers } from '@corral/testing';
+import { endWithUs } from '@corral/testing';
 import type { JestReport } from './add-up.js';
 
 const CONFIG = fileURLToPath(new URL('../../jest/jest.config.mjs', import.meta.url));
@@ -24,8 +24,6 @@ export type JestRun = {
   env: Record<string, string>;
   /** More arguments for Jest. */
   flags: string[];
-  /** Where its messages go. The default is our stderr. */
-  stderr?: number;
   /** The folder for the report and the files that tests leave. It is emptied first. */
   resultsDir: string;
 };
@@ -37,8 +35,7 @@ export type StartedJest = {
 };
 
 export async function startJest(run: JestRun): Promise<StartedJest> {
-  const { folders, patterns, workers, env, flags, resultsDir, stderr = 'inherit' } = run;
-  await removeKeptServers(resultsDir);
+  const { folders, patterns, workers, env, flags, resultsDir } = run;
   await rm(resultsDir, { recursive: true, force: true }); // a run that crashes must not show the numbers of an older one
   await mkdir(resultsDir, { recursive: true });
   const reportFile = join(resultsDir, 'jest.json');
@@ -55,7 +52,7 @@ export async function startJest(run: JestRun): Promise<StartedJest> {
   ];
   const jest = spawn(process.execPath, [...NODE_OPTIONS, bin, ...args], {
     // The report is in the file.
-    stdio: ['ignore', 'ignore', stderr],
+    stdio: ['ignore', 'ignore', 'inherit'],
     env: { ...process.env, NODE_COMPILE_CACHE: COMPILED, CORRAL_TEST_RESULTS_DIR: resultsDir, ...env },
     // Ctrl-C in the terminal reaches only us, and we end Jest before Postgres.
     detached: true,

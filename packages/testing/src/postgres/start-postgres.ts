@@ -30,7 +30,7 @@ export type PostgresServer = {
   /** Resolves when the server has ended for any reason. */
   exited: Promise<void>;
   /** Stops the server, and removes its data unless they are kept. Safe to repeat. */
-  stop(options?: { keepData?: boolean }): Promise<void>;
+  stop(): Promise<void>;
 };
 
 const SUPERUSER = 'corral';
@@ -160,17 +160,17 @@ async function launchOn(
   }
   server.unref();
   let stopping: Promise<void> | undefined;
-  const stop = async (keepData: boolean): Promise<void> => {
+  const stop = async (): Promise<void> => {
     await end(server, exited);
-    await removeAll(keepData ? temporary.filter((each) => each !== path) : temporary);
+    await removeAll(temporary);
   };
   return {
     url,
     port,
     dataDir: path,
     exited,
-    stop({ keepData = false } = {}) {
-      stopping ??= stop(keepData);
+    stop() {
+      stopping ??= stop();
       return stopping;
     },
   };

@@ -1,15 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { explainFailures } from '../failures/explain.js';
 import { databaseUrl, onConnection } from './connection.js';
-import { noteKept } from './kept.js';
 import { startPostgres } from './start-postgres.js';
 import { ensureTemplate } from './template.js';
 
 export type TestDatabase = {
   url: string;
-  /**
-   * Closes all its connections. Safe to repeat. After a failed test the database is kept: see `npm run test:database`.
-   */
+  /** Closes all its connections. Safe to repeat. */
   drop(): Promise<void>;
 };
 
@@ -30,19 +26,12 @@ async function copyOf(template: string, serverUrl: string): Promise<TestDatabase
   await onConnection(serverUrl, (client) =>
     client.query(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY FILE_COPY`),
   );
-  let isKept = false;
-  const removeExplanation = explainFailures('database', () => {
-    isKept ||= noteKept(name);
-    return isKept ? `${name} is kept: npm run test:database` : '';
-  });
-  const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`;
   return {
     url: databaseUrl(serverUrl, name),
-    async drop() {
-      removeExplanation();
-      const end = isKept ? cut : `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`;
-      await onConnection(serverUrl, (client) => client.query(end));
-    },
+    drop: () =>
+      onConnection(serverUrl, async (client) => {
+        await client.query(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+      }),
   };
 }
 

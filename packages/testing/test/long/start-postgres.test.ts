@@ -4,7 +4,6 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { onConnection } from '../../src/postgres/connection.js';
 import { persistentDataDirectory } from '../../src/postgres/data-directory.js';
-import { keepServer, keptServers, removeKeptServers } from '../../src/postgres/kept.js';
 import { startPostgres } from '../../src/postgres/start-postgres.js';
 import { startProcess } from '../../src/process/start-process.js';
 
@@ -93,25 +92,6 @@ describe('startPostgres', () => {
 
     expect(await query(server.url, 'SELECT 1 AS one')).toEqual({ one: 1 });
     await server.stop();
-  });
-
-  it('keeps the data of a temporary server on request, for another one to start on', async () => {
-    const first = await startPostgres();
-    await query(first.url, 'CREATE TABLE keeps AS SELECT 42 AS answer');
-    await first.stop({ keepData: true });
-    const results = join(folder, 'test-results');
-    await keepServer(first.dataDir, 'run', results);
-    await keepServer(await mkdtemp(join(folder, 'another-')), 'run', results);
-
-    const kept = await keptServers(results);
-    expect([...kept.keys()]).toEqual(['run', 'run-2']);
-    const second = await startPostgres({ dataDir: kept.get('run') as string });
-
-    expect(await query(second.url, 'SELECT answer FROM keeps')).toEqual({ answer: 42 });
-    await second.stop();
-    await removeKeptServers(results);
-    expect(await keptServers(results)).toEqual(new Map());
-    await expect(access(first.dataDir)).rejects.toThrow('ENOENT');
   });
 
   it('reports a folder of another user', async () => {
