@@ -32,7 +32,6 @@ export interface UpstreamWrite {
 export interface FaultRule {
   readonly match?: { api?: string; method?: string; path?: string };
   readonly times?: number | null;
-  readonly probability?: number;
   readonly effect: Readonly<Record<string, unknown>>;
 }
 

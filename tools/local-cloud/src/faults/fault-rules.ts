@@ -46,8 +46,6 @@ export interface FaultRule {
   match?: FaultMatch;
   /** Number of requests to affect; null for no limit. Default 1. */
   times?: number | null;
-  /** Probability for each matching request, 0 to 1. Default 1. */
-  probability?: number;
   effect: FaultEffect;
 }
 
@@ -88,9 +86,9 @@ export class HeldRules<R extends { readonly times?: number | null }> {
   }
 }
 
-/** Whether a rule applies to a request. Draws lots for a rule with a probability. @param verb from `verbOf` */
+/** Whether a rule applies to a request. @param verb from `verbOf` */
 export function fitsRequest(
-  { match = {}, probability = 1, effect }: FaultRule,
+  { match = {}, effect }: FaultRule,
   api: ApiName,
   { method, originalUrl }: Pick<Request, 'method' | 'originalUrl'>,
   verb: string,
@@ -99,6 +97,5 @@ export function fitsRequest(
   if (match.method !== undefined && ![method, verb].includes(match.method)) return false;
   const pattern = new RegExp(match.path ?? '');
   if (!pattern.test(originalUrl.split('?', 1)[0] ?? '') && !pattern.test(originalUrl)) return false;
-  if (effect.actionError !== undefined && (method === 'GET' || api !== 'hcloud')) return false;
-  return probability === 1 || Math.random() < probability;
+  return effect.actionError === undefined || (method !== 'GET' && api === 'hcloud');
 }

@@ -1,14 +1,10 @@
-/** What an operator of the garden has put in the way of writes. */
+/** What an operator of the garden has put in the way of creations and changes of Shoots. */
 export interface AdmissionRule {
   readonly name: string;
-  /** A ValidatingAdmissionPolicy, a webhook that refuses, or one that does not answer (`failurePolicy: Fail`). */
-  readonly kind: 'policy' | 'webhook' | 'dead webhook';
+  /** A ValidatingAdmissionPolicy, or a webhook that does not answer (`failurePolicy: Fail`). */
+  readonly kind: 'policy' | 'dead webhook';
   /** Default: all. */
   readonly namespace?: string;
-  /** Plural. Default `shoots`. */
-  readonly resource?: string;
-  /** Default: `CREATE` and `UPDATE`. */
-  readonly operations?: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
   /** A regular expression on the JSON of the specification. Default: all. */
   readonly when?: string;
   /** The message for people. */

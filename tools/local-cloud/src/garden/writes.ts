@@ -70,7 +70,6 @@ export class Writes {
     const { metadata } = object;
     if (uid !== undefined && uid !== metadata.uid) throw otherUid(kind, name, uid, metadata.uid);
     kind.judgeDeletion?.(object);
-    this.#judgeByRules(kind, object, 'DELETE');
     if ((metadata.finalizers ?? []).length === 0) {
       this.store.remove(kind.plural, namespace, name);
       return null;
@@ -121,7 +120,7 @@ export class Writes {
     keepServerFields(object, old, timestamp(this.clock.now()));
     kind.prepare?.(object, old, this.#context());
     kind.judge?.(object, old, this.#context());
-    this.#judgeByRules(kind, object, old === null ? 'CREATE' : 'UPDATE');
+    this.#judgeByRules(kind, object);
     if (old === null) this.#checkQuota(kind, namespace, name);
     if (old === null && this.store.get(kind.plural, namespace, name) !== null) throw alreadyExists(kind, name);
     if (old !== null && equalJson(timeless(object), timeless(old))) return { object: old, created: false };
@@ -143,12 +142,11 @@ export class Writes {
   }
 
   /** What operators have put in the way. The first rule that is in the way decides. @throws StatusError */
-  #judgeByRules(kind: Kind, object: KubeObject, operation: 'CREATE' | 'UPDATE' | 'DELETE'): void {
+  #judgeByRules(kind: Kind, object: KubeObject): void {
     const rule = this.settings().admission.find(
-      ({ resource = 'shoots', namespace, operations = ['CREATE', 'UPDATE'], when = '' }) =>
-        resource === kind.plural &&
+      ({ namespace, when = '' }) =>
+        kind.plural === 'shoots' &&
         (namespace === undefined || namespace === object.metadata.namespace) &&
-        operations.includes(operation) &&
         new RegExp(when).test(JSON.stringify(object.spec ?? {})),
     );
     if (rule !== undefined) throw refusalOf(rule, kind, object.metadata.name ?? '');
@@ -204,10 +202,6 @@ function refusalOf({ name, kind, message }: AdmissionRule, resource: Kind, objec
     return internalError(
       `failed calling webhook "${name}": failed to call webhook: Post "${address}": dial tcp 192.0.2.1:443: connect: connection refused`,
     );
-  }
-  if (kind === 'webhook') {
-    const said = message === undefined ? ' without explanation' : `: ${message}`;
-    return new StatusError(403, 'Forbidden', `admission webhook "${name}" denied the request${said}`);
   }
   const why = `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${message ?? 'failed expression: false'}`;
   const { message: whole, details } = forbidden(resource, object, why);
