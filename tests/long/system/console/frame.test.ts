@@ -90,22 +90,36 @@ describeNeeding(describe, missing, 'the frame of the console', () => {
     await closePage(page);
   });
 
-  it.each(['light', 'dark'] as const)('is accessible in the %s theme', async (theme) => {
-    for (const path of ['/teams/acme', '/sign-in', '/me']) {
-      const page = await running.open(path, { theme });
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await expectAccessible(page);
+  it.each(['light', 'dark'] as const)(
+    'is accessible in the %s theme on each page, and none is wider than a phone',
+    async (theme) => {
+      const page = await running.open('/sign-in', { theme, width: 390 });
+      const ofTeam = [
+        '',
+        '/dns/tokens',
+        '/dns/tokens/+',
+        '/dns/demos',
+        '/connections',
+        '/connections/+',
+        '/access',
+        '/settings',
+      ];
+      for (const path of ['/sign-in', '/me', ...ofTeam.map((each) => `/teams/acme${each}`)]) {
+        await page.goto(url(`/console${path}`));
+        await page.getByRole('heading', { level: 1 }).waitFor();
+        await page.getByText(/^Loading /).waitFor({ state: 'hidden' });
+        await expectAccessible(page);
+        expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
+      }
       await closePage(page);
-    }
-  });
+    },
+  );
 
-  it('fits a phone: the navigation is in a drawer', async () => {
+  it('has its navigation in a drawer on a phone', async () => {
     const page = await running.open('/teams/acme', { width: 390 });
     await page.getByRole('button', { name: 'Menu' }).click();
     await page.getByRole('dialog').getByRole('link', { name: 'Clusters' }).click();
     await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
-    const isWider = await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth);
-    expect(isWider).toBe(false);
     await closePage(page);
   });
 

@@ -58,17 +58,6 @@ describeNeeding(describe, missing, 'people, sessions and settings in the console
     await closePage(page);
   });
 
-  it.each(['light', 'dark'] as const)('is accessible in the %s theme, also on a phone', async (theme) => {
-    const page = await running.open('/teams/acme/access', { theme, width: 390 });
-    for (const path of ['/teams/acme/access', '/teams/acme/settings', '/me']) {
-      await page.goto(`${running.dev.baseUrl}/console${path}`);
-      await page.locator('table').first().waitFor();
-      await expectAccessible(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
-    }
-    await closePage(page);
-  });
-
   it('ends no token of a member by a key press: what a change of a role ends is said first, and can be kept', async () => {
     const memberSession = running.dev.teams[0]?.member.sessionid;
     const { token } = await (
