@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectPool } from '@corral/database';
-import { createEmptyDatabase, startProcess, type TestDatabase, waitFor } from '@corral/testing';
+import { createEmptyDatabase, type TestDatabase, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { callDns } from '../support/clients/dns-api.js';
 import { signIn, type TeamClient, teamClient } from '../support/clusters/client.js';
 import { aCluster, aPool, change } from '../support/clusters/journey.js';
 import { adoptServer, heldServers, makeServer } from '../support/clusters/server-journey.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { builtFile } from '../support/system/program.js';
+import { builtFile, runAdmin } from '../support/system/program.js';
 import { ZONE } from '../support/system/system-parts.js';
 
 /*
@@ -45,20 +45,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function admin(...args: string[]): Promise<string> {
-  const running = await startProcess({
-    command: process.execPath,
-    args: [builtFile('apps/admin/dist/main.js'), ...args],
-    env: {
-      DATABASE_URL: database.url,
-      DNS_ZONE_NAME: ZONE,
-      MIGRATIONS_DIR: builtFile('prisma/migrations'),
-    },
+const admin = (...args: string[]): Promise<string> =>
+  runAdmin(args, {
+    DATABASE_URL: database.url,
+    DNS_ZONE_NAME: ZONE,
+    MIGRATIONS_DIR: builtFile('prisma/migrations'),
   });
-  const { code } = await running.exited;
-  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
-  return running.output();
-}
 
 /** By an operator, from outside of the installation. */
 async function onServer(name: string, ...statements: string[]): Promise<void> {

@@ -112,3 +112,15 @@ const statusOf = (url: string): Promise<number | undefined> =>
       resolve(answer.statusCode);
     }).on('error', reject);
   });
+
+/** Runs the command of operators. @returns its output @throws Error with it if it exits with another code than 0 */
+export async function runAdmin(
+  args: readonly string[],
+  env: ProgramSpec['env'],
+  file = builtFile('apps/admin/dist/main.js'),
+): Promise<string> {
+  const running = await startProcess({ command: process.execPath, args: [file, ...args], env: { ...env } });
+  const { code } = await running.exited;
+  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
+  return running.output();
+}

@@ -1,8 +1,8 @@
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
 import { connectPrisma, type Pool } from '@corral/database';
-import { patientTransactions, type RunningProcess, startProcess } from '@corral/testing';
+import { patientTransactions } from '@corral/testing';
 import { type LocalCloud, startLocalCloud } from './local-cloud.js';
-import { builtFile, type Program } from './program.js';
+import { type Program, runAdmin } from './program.js';
 import {
   DEMO_ZONE,
   type Ends,
@@ -176,15 +176,4 @@ async function issueToken(databaseUrl: string, slug: string): Promise<string> {
   } finally {
     await prisma.$disconnect();
   }
-}
-
-async function runAdmin(args: readonly string[], env: Env): Promise<string> {
-  const running: RunningProcess = await startProcess({
-    command: process.execPath,
-    args: [builtFile('apps/admin/dist/main.js'), ...args],
-    env: { ...env },
-  });
-  const { code } = await running.exited;
-  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
-  return running.output();
 }

@@ -2,12 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createEmptyDatabase, startProcess } from '@corral/testing';
+import { createEmptyDatabase } from '@corral/testing';
 import { signIn } from '../clusters/client.js';
 import { type GardenView, gardenView } from '../clusters/garden-view.js';
 import { type LocalCloud, startLocalCloud } from './local-cloud.js';
 import { type App, type Release, thisRelease } from './previous-release.js';
-import type { Program } from './program.js';
+import { type Program, runAdmin } from './program.js';
 import { type RoundRobin, startRoundRobin } from './round-robin.js';
 import {
   api,
@@ -70,15 +70,19 @@ export async function startPreviousRelease(previous: Release): Promise<TwoReleas
     ends.push(() => cloud.program.stop());
     const rolePrefix = `two_releases_${randomBytes(4).toString('hex')}_`;
     const admin = (release: Release, ...args: string[]) =>
-      runAdmin(release, args, {
-        DATABASE_URL: database.url,
-        DATABASE_ROLE_PREFIX: rolePrefix,
-        DNS_ZONE_NAME: ZONE,
-        MIGRATIONS_DIR: release.migrationsDir,
-        DNS_GATEWAY_DATABASE_PASSWORD: PASSWORD,
-        CLUSTER_API_DATABASE_PASSWORD: PASSWORD,
-        RECONCILER_DATABASE_PASSWORD: PASSWORD,
-      });
+      runAdmin(
+        args,
+        {
+          DATABASE_URL: database.url,
+          DATABASE_ROLE_PREFIX: rolePrefix,
+          DNS_ZONE_NAME: ZONE,
+          MIGRATIONS_DIR: release.migrationsDir,
+          DNS_GATEWAY_DATABASE_PASSWORD: PASSWORD,
+          CLUSTER_API_DATABASE_PASSWORD: PASSWORD,
+          RECONCILER_DATABASE_PASSWORD: PASSWORD,
+        },
+        release.programOf('admin'),
+      );
     await admin(previous, 'migrate');
     const services = await makeServices({ databaseUrl: database.url, rolePrefix, cloud, release: previous });
     await startAll(
@@ -187,15 +191,4 @@ async function makeServices({ databaseUrl, rolePrefix, cloud, release }: Surroun
     });
   }
   return made;
-}
-
-async function runAdmin(release: Release, args: readonly string[], env: Env): Promise<string> {
-  const running = await startProcess({
-    command: process.execPath,
-    args: [release.programOf('admin'), ...args],
-    env: { ...env },
-  });
-  const { code } = await running.exited;
-  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
-  return running.output();
 }

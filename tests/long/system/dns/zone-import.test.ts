@@ -4,7 +4,7 @@ import { patientTransactions, type RunningProcess, startProcess, waitFor } from 
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { callDns } from '../../../support/clients/dns-api.js';
 import { type LocalCloud, startLocalCloud } from '../../../support/system/local-cloud.js';
-import { builtFile, type Program } from '../../../support/system/program.js';
+import { builtFile, type Program, runAdmin } from '../../../support/system/program.js';
 import {
   type Ends,
   type Gateway,
@@ -85,12 +85,7 @@ const startAdmin = (...args: string[]): Promise<RunningProcess> =>
   startProcess({ command: process.execPath, args: [builtFile('apps/admin/dist/main.js'), ...args], env });
 
 // biome-ignore lint/suspicious/noExplicitAny: results of many shapes
-async function admin(...args: string[]): Promise<any> {
-  const running = await startAdmin('--json', ...args);
-  const { code } = await running.exited;
-  if (code !== 0) throw new Error(`admin ${args.join(' ')} ended with ${code}: ${running.output()}`);
-  return JSON.parse(running.output());
-}
+const admin = async (...args: string[]): Promise<any> => JSON.parse(await runAdmin(['--json', ...args], env));
 
 const rows = async (sql: string) => (await pool.query(sql)).rows;
 const drifts = () => rows(`SELECT name FROM dns_audit_entry WHERE operation = 'drift' AND name <> '@' ORDER BY id`);
