@@ -15,11 +15,6 @@ interface GoProgram {
 
 const programs = {
   helm: { source: 'helm.sh/helm/v3/cmd/helm@v3.22.0', check: ['version'], variable: 'CORRAL_HELM' },
-  kubeconform: {
-    source: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
-    check: ['-v'],
-    variable: 'CORRAL_KUBECONFORM',
-  },
   // The version of the chart's image. Older ones cannot be the server, and fail this call.
   rclone: {
     source: 'github.com/rclone/rclone@v1.71.0',

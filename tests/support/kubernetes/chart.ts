@@ -1,6 +1,5 @@
-import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Ajv2020 } from 'ajv/dist/2020.js';
@@ -51,17 +50,13 @@ export function runHelm(helm: string, ...args: string[]): string {
 }
 
 /**
- * What `helm template` prints.
+ * The objects that `helm template` prints.
  *
  * @param settings its arguments, such as `--set` and `database.host=db`
  */
-export function renderText(helm: string, valuesFile: string, ...settings: string[]): string {
-  return runHelm(helm, 'template', 'corral', '.', '--kube-version', '1.34.0', '--values', valuesFile, ...settings);
-}
-
-/** The objects of that. */
 export function renderChart(helm: string, valuesFile: string, ...settings: string[]): Rendered[] {
-  return parseAllDocuments(renderText(helm, valuesFile, ...settings))
+  const args = ['template', 'corral', '.', '--kube-version', '1.34.0', '--values', valuesFile, ...settings];
+  return parseAllDocuments(runHelm(helm, ...args))
     .map((document) => document.toJS() as Rendered | null)
     .filter((object) => object !== null);
 }
@@ -86,32 +81,6 @@ export function problemsOf({ apiVersion, kind, ...rest }: Rendered): string[] {
   if (check === undefined) throw new Error(`There is no ${known.$ref}.`);
   check({ apiVersion, kind, ...rest });
   return (check.errors ?? []).map((error) => `${kind} ${rest.metadata.name} ${error.instancePath} ${error.message}`);
-}
-
-/**
- * Lets kubeconform validate objects against the schemas of their kinds.
- *
- * @param rendered YAML, as Helm prints it
- * @throws Error with its output
- */
-export function runKubeconform(kubeconform: string, rendered: string): string {
-  const folder = mkdtempSync(join(tmpdir(), 'corral-kinds-'));
-  try {
-    for (const [name, { $ref }] of Object.entries(kinds)) {
-      const [kind = '', version = '', group] = name.split('/').reverse();
-      const suffix = group === undefined ? version : `${group.split('.')[0]}-${version}`;
-      writeFileSync(join(folder, `${kind.toLowerCase()}-${suffix}.json`), JSON.stringify({ $ref, $defs }));
-    }
-    const location = `${folder}/{{ .ResourceKind }}{{ .KindSuffix }}.json`;
-    const { status, stdout, stderr } = spawnSync(kubeconform, ['-summary', '-schema-location', location, '-'], {
-      input: rendered,
-      encoding: 'utf8',
-    });
-    if (status !== 0) throw new Error(`${stdout}${stderr}`);
-    return stdout;
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
 }
 
 export interface PodTemplate {
