@@ -148,15 +148,13 @@ function reportSlow(measured: readonly Converged[]): Aim[] {
         'times one',
         'aim: at least',
         'calls per change',
-        'passes of each',
       ],
-      measured.map(({ workers, changesPerSecond, callsPerChange, passes }) => [
+      measured.map(({ workers, changesPerSecond, callsPerChange }) => [
         String(workers),
         changesPerSecond.toFixed(2),
         (changesPerSecond / one.changesPerSecond).toFixed(2),
         String(OF_ONE[workers] ?? ''),
         callsPerChange.toFixed(2),
-        passes.join(' + '),
       ]),
     ),
   );

@@ -21,8 +21,6 @@ export interface Converged {
   readonly changesPerSecond: number;
   /** Reads and writes of a Shoot, per change. */
   readonly callsPerChange: number;
-  /** Passes that each process has done. */
-  readonly passes: readonly number[];
 }
 
 /**
@@ -41,7 +39,7 @@ export async function convergeSlowly(installation: Installation): Promise<Conver
   try {
     for (const count of WORKERS) {
       while (workers.length < count) workers.push(await start.reconciler({ RECONCILE_CONCURRENCY: CONCURRENCY }));
-      measured.push(await converge(installation, workers, 50 + count));
+      measured.push(await converge(installation, count, 50 + count));
     }
   } finally {
     await askCloud(cloud.adminUrl, 'DELETE', '/faults');
@@ -50,23 +48,15 @@ export async function convergeSlowly(installation: Installation): Promise<Conver
   return measured;
 }
 
-async function converge(installation: Installation, workers: readonly Service[], maximum: number): Promise<Converged> {
-  const counts = async () => ({
-    calls: await shootCalls(installation.cloud.adminUrl),
-    passes: await Promise.all(workers.map(passesOf)),
-  });
-  const before = await counts();
+async function converge(installation: Installation, workers: number, maximum: number): Promise<Converged> {
+  const { adminUrl } = installation.cloud;
+  const before = await shootCalls(adminUrl);
   const startedAt = performance.now();
   await changeAll(installation, maximum);
   await untilConverged(installation);
   const seconds = (performance.now() - startedAt) / 1_000;
-  const after = await counts();
-  return {
-    workers: workers.length,
-    changesPerSecond: CHANGES / seconds,
-    callsPerChange: (after.calls - before.calls) / CHANGES,
-    passes: after.passes.map((passes, at) => passes - (before.passes[at] ?? 0)),
-  };
+  const calls = (await shootCalls(adminUrl)) - before;
+  return { workers, changesPerSecond: CHANGES / seconds, callsPerChange: calls / CHANGES };
 }
 
 async function changeAll({ size, api, cookies }: Installation, maximum: number): Promise<void> {
@@ -99,12 +89,6 @@ async function shootCalls(adminUrl: string): Promise<number> {
     byRoute: Record<string, number>;
   };
   return (byRoute[`GET ${SHOOT}`] ?? 0) + (byRoute[`APPLY ${SHOOT}`] ?? 0);
-}
-
-async function passesOf({ url }: Service): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  const done = [...text.matchAll(/^corral_reconcile_passes_total\{[^}]*outcome="finished"[^}]*\} (\d+)/gm)];
-  return done.reduce((sum, [, passes]) => sum + Number(passes), 0);
 }
 
 async function askCloud(adminUrl: string, method: string, path: string, body?: object): Promise<Response> {
