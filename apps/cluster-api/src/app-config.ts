@@ -47,7 +47,7 @@ export const eventDefaults: EventConfig = {
   },
 };
 
-/** Per minute. They are fixed; tests set others. */
+/** Limits per minute. They are fixed; tests set others. */
 export interface DeviceLimits {
   readonly signInsPerAddress: number;
   readonly wrongCodesPerAddress: number;

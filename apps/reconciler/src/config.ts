@@ -154,7 +154,7 @@ export const reconcilerConfig = {
   SHUTDOWN_GRACE_MS: durationMs({ desc: 'Maximum time for a graceful shutdown.', min: 1_000, default: 10_000 }),
 };
 
-/** Between two checks whether actions may be polled, in milliseconds. A check costs no upstream call. */
+/** Milliseconds between two checks whether actions may be polled. A check costs no upstream call. */
 const LOOK_UP_CHECK_MS = 4_000;
 
 export const intervalsOf = (config: Config<typeof reconcilerConfig>): Intervals => ({

@@ -97,7 +97,7 @@ await startOrExit('reconciler', async () => {
     webhooks,
   });
   const health = createHealth({
-    // Not the garden: during its outage the other loops continue, and the cluster loop recovers by itself.
+    // The garden is left out: during its outage the other loops continue, and the cluster loop recovers by itself.
     checks: { database: checkDatabase, queue: () => queue.ping() },
     log,
     metrics,

@@ -23,7 +23,7 @@ export interface FairQueue {
   run<T>(owner: string, scope: RequestScope, work: (place: Place) => Promise<T>): Promise<T>;
   /** Whether work of the owner would have to wait now. */
   isBusy(owner: string): boolean;
-  /** Without work that has left its place. */
+  /** The number of works at a place; one that has left its place does not count. */
   countRunning(): number;
   countWaiting(): number;
 }

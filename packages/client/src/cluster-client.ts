@@ -96,7 +96,7 @@ export interface CorralClient extends MethodsOf<operations, OperationId> {
 /** A request whose path and body the caller knows. */
 export interface RawRequest {
   readonly method: string;
-  /** With its query, such as `/api/v1/me/`. */
+  /** The path with its query, such as `/api/v1/me/`. */
   readonly path: string;
   /** JSON. */
   readonly body?: string | undefined;
@@ -106,7 +106,7 @@ export interface RawRequest {
 
 const PAGE_ITEMS = 200;
 const LINE_CHARACTERS = 4 * 1_048_576;
-/** Between two lines. */
+/** The longest pause between two lines. */
 const LINE_MS = 30_000;
 
 /** Creates a client of the cluster API. It opens nothing and needs no end. @throws TypeError for an invalid `baseUrl` */

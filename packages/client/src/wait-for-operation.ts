@@ -28,7 +28,7 @@ interface ReadAnswer {
 
 const TIMEOUT_MS = 3_600_000;
 const HOLD_SECONDS = 30;
-/** Between two reports of progress. */
+/** The pause between two reports of progress. */
 const PROGRESS_SECONDS = 3;
 const POLL_MS_MIN = 1_000;
 const POLL_MS_MAX = 10_000;

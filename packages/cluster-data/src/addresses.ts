@@ -7,7 +7,7 @@ import { readClock, type Transaction } from '@corral/database';
 export type AddressKind = 'node' | 'loadBalancer' | 'server';
 
 export interface FoundAddress {
-  /** As the cluster or the provider states it. */
+  /** The address as the cluster or the provider states it. */
   readonly address: string;
   readonly kind: AddressKind;
   /** The name of the node; namespace and name of the Service or Ingress; the name of the server. */
@@ -74,7 +74,7 @@ const isSame = (a: Shown, b: Shown): boolean =>
 export const endNodeAddresses = (db: Transaction, teamId: TeamId, clusterId: ClusterId): Promise<void> =>
   markGone(db, { teamId, clusterId, kind: 'node' });
 
-/** To be called in the transaction that has deleted a cluster: all its addresses are gone. */
+/** Ends the addresses of a deleted cluster, in the transaction that has deleted it. */
 export const endAddressesOfDeleted = (tx: Transaction, teamId: TeamId): Promise<void> =>
   markGone(tx, { teamId, clusterId: null, serverId: null });
 

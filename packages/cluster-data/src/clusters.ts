@@ -17,7 +17,7 @@ export interface DeclaredRow {
   readonly id: string;
   readonly name: string;
   readonly shootName: string;
-  /** With defaults, without node pools, which have their own rows. */
+  /** The specification with defaults, without node pools, which have their own rows. */
   readonly spec: unknown;
   readonly desiredHash: string;
   readonly generation: number;
@@ -191,7 +191,7 @@ export const nodePoolColumns = {
   autoscalerPriority: 'autoscaler_priority',
 } as const satisfies Columns<NodePoolRow>;
 
-/** With the number of its servers that are ready nodes. */
+/** A pool with the number of its servers that are ready nodes. */
 export interface BackedPoolRow extends NodePoolRow {
   readonly backingReady: number;
 }

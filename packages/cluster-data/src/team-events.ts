@@ -22,7 +22,7 @@ export interface EventPosition {
   readonly at: number;
 }
 
-/** As columns of a row that follows the events of its team. */
+/** The columns of a position in a row that follows the events of its team. */
 export const positionColumns = ({ xid, id, at }: EventPosition) => ({
   positionXid: xid,
   positionId: id,

@@ -2,7 +2,7 @@ import type { TeamId } from '@corral/contracts';
 import type { Queryable } from './pool.js';
 import type { Transaction } from './prisma.js';
 
-/** From the weakest to the strongest, as Postgres names them. */
+/** Locks from the weakest to the strongest, as Postgres names them. */
 export type RowLock = 'KEY SHARE' | 'SHARE' | 'NO KEY UPDATE' | 'UPDATE';
 
 /** What columns of rows have: a value, one of several, or none. */

@@ -18,7 +18,7 @@ export async function ensureProject(
     metadata: { name, labels, annotations },
     spec: { description },
   };
-  // By force: other managers have no reason to change these fields.
+  // The apply is forced: other managers have no reason to change these fields.
   const call = applyCall('projects', projectPath(name), deps.fieldManager, project, { force: true });
   const { body } = await perform(deps, call, signal);
 

@@ -15,11 +15,11 @@ interface NetPrice {
 }
 type ByLocation = Readonly<Record<string, NetPrice>>;
 
-/** Of all that the provider sells, what nodes pay for. */
+/** The prices of what nodes are made of. */
 export interface NodePrices {
-  /** By machine type and location. */
+  /** Prices by machine type and location. */
   readonly serverTypes: Readonly<Record<string, ByLocation>>;
-  /** By location. */
+  /** Prices by location. */
   readonly primaryIpv4: ByLocation;
 }
 

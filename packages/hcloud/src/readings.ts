@@ -16,7 +16,7 @@ export function parseZone(body: JsonBody, idOrName: string | number): (ZoneReadi
   return { kind: 'found', id, name, mode, body: textOf(body, 'zone') };
 }
 
-/** Also makes sure that the answer is about the rrset in question. */
+/** Reads an rrset, and makes sure that the answer is about the one in question. */
 export function parseRrset(body: JsonBody, name: string, type: string): { kind: 'found'; body: string } | undefined {
   const { rrset } = body.value;
   if (!isObject(rrset) || rrset.name !== name || rrset.type !== type) return undefined;

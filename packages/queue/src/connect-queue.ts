@@ -150,7 +150,7 @@ export function connectQueue({ log, ...options }: QueueOptions): Queue {
     async close() {
       closed = true;
       for (const timer of timers) clearTimeout(timer);
-      // Of those who do not wait for their jobs. Each ends by itself within the time limit of a job.
+      // Senders who do not wait for their jobs are waited for here. Each ends by itself within the time limit of a job.
       await Promise.allSettled(sending);
       await Promise.all([...producers.values()].map((opening) => answerWithin(closeOnce(opening), CLOSE_MS_MAX, LATE)));
       await answerWithin(backend.close(), CLOSE_MS_MAX, LATE);
@@ -173,7 +173,7 @@ function retriesOf({ retries }: JobRule): JobsOptions {
 function coalescing(name: JobName, { jobId, delayMs = 0 }: SendOptions): JobsOptions {
   const delay = delayMs > 0 ? { delay: delayMs } : {};
   if (jobId === undefined) return delay;
-  // Not BullMQ's jobId, which would also drop jobs sent while the job runs.
+  // BullMQ's jobId would also drop jobs sent while the job runs.
   return { ...delay, deduplication: { id: `${name}/${jobId}`, keepLastIfActive: true, replace: true } };
 }
 

@@ -31,7 +31,7 @@ function parse(bytes: Uint8Array, decoder: typeof utf8): { text: string; value: 
 
 /** Whom to call, and as whom. */
 export interface Endpoint {
-  /** With the path that all calls have in common. */
+  /** The address with the path that all calls have in common. */
   readonly server: URL;
   /** Headers of every call. */
   readonly headers: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ export interface Endpoint {
 
 export interface Outgoing {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below the server's address, encoded, with its query. */
+  /** The path below the server's address, encoded, with its query. */
   readonly path: string;
   /** What may come back, default JSON. */
   readonly accept?: string | undefined;

@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { createServer } from 'node:net';
 
-/** Between the registered ports of services and the kernel's ephemeral ports (from 32,768 on Linux). */
+/** Ports between the registered ones of services and the kernel's ephemeral ports (from 32,768 on Linux). */
 const [LOWEST, HIGHEST] = [10_240, 32_767];
 const TRIES_MAX = 50;
 

@@ -5,13 +5,13 @@ import { currentTestFile, resultsDir } from './test-file.js';
 
 /** Something a machine lacks. `npm test` prints one line for it: `skipped: 6 tests need <what>: <how>.` */
 export type Missing = {
-  /** With its article, if it has one: "the hcloud CLI". */
+  /** The program with its article, if it has one: "the hcloud CLI". */
   what: string;
   /** How to make the tests run: "put hcloud on PATH". */
   how: string;
   /** Why it could not be provided automatically, unless `how` makes that obvious. */
   why?: string;
-  /** So rarely available that its tests do not count as skipped. */
+  /** The program is so rarely available that its tests do not count as skipped. */
   isRare?: boolean;
 };
 

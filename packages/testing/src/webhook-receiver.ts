@@ -13,7 +13,7 @@ export interface ReceivedMessage {
 
 export interface WebhookReceiver {
   readonly url: string;
-  /** In the order of arrival. */
+  /** Messages in the order of arrival. */
   readonly received: ReceivedMessage[];
   /** What is answered, after what the function does. 200 at first. */
   answer(status: () => number | Promise<number>): void;

@@ -11,7 +11,7 @@ export interface ListeningServer {
 
 /** Starts an HTTP or HTTPS server on the loopback address. Port 0 selects a free port. */
 export async function listen(server: Server, port: number): Promise<ListeningServer> {
-  // In milliseconds, as in a Kubernetes API server. Clients reuse connections after pauses of seconds.
+  // Milliseconds, as in a Kubernetes API server. Clients reuse connections after pauses of seconds.
   server.keepAliveTimeout = 90_000;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);

@@ -49,7 +49,7 @@ export interface LocalCloudOptions {
 export interface LocalCloud {
   /** Ends in `/v1`. */
   readonly apiUrl: string;
-  /** Without a path. The routes are below `/admin`. */
+  /** The address without a path. The routes are below `/admin`. */
   readonly adminUrl: string;
   readonly dnsPort: number;
   readonly smtpPort: number;

@@ -29,7 +29,7 @@ export function packNpm({ folder, env }: Checkout, out: string): void {
 const readManifest = (folder: string): Record<string, unknown> =>
   JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
 
-/** Without what only a checkout can use. */
+/** The manifest without what only a checkout can use. */
 function publicManifest(manifest: Record<string, unknown>, name: string): Record<string, unknown> {
   const { private: _, scripts: _scripts, devDependencies: _tools, files: _files, exports, ...rest } = manifest;
   const entries = exports as Record<string, Record<string, string>> | undefined;

@@ -7,7 +7,7 @@ export const ZONE = 'bench.test';
 export const CLOUD_TOKEN = 'be'.repeat(32);
 const SECRET_KEYS = `bench:${Buffer.alloc(32, 'b').toString('base64')}`;
 
-/** Between two walks over the zone that no start causes. */
+/** The pause between two walks over the zone that no start causes. */
 const DAY_MS = '86400000';
 
 export interface Cloud {

@@ -149,7 +149,7 @@ interface QuotaState {
     readonly limit: number;
     readonly isDefault: boolean;
   }[];
-  /** Below what the team has. */
+  /** Quotas below what the team has. */
   readonly exceeded: readonly TeamQuota[];
 }
 

@@ -14,7 +14,7 @@ export interface ClusterDocument extends Declared {
   readonly spec: Readonly<Record<string, unknown>>;
   /** Fields that are left to others, as paths below `spec`. */
   readonly ignore?: readonly string[];
-  /** In place of a version: the least that it may be. */
+  /** The lowest version that it may have, in place of a version. */
   readonly minKubernetesVersion?: string;
 }
 

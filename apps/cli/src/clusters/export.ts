@@ -33,7 +33,7 @@ export function declaredClusters(cli: Cli, clusters: readonly Cluster[]): object
 
 const isLeaving = ({ status }: Cluster): boolean => status.phase === 'Deleting';
 
-/** Without what changes by itself. With the team, so that another one does not get it by mistake. */
+/** The document of a resource, without what changes by itself. It names its team, so that another one does not get it by mistake. */
 export const documentOf = ({ apiVersion, kind, metadata: { name, team }, spec }: Declared) => ({
   apiVersion,
   kind,

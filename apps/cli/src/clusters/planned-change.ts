@@ -8,7 +8,7 @@ import { type Cluster, type ClusterPlan, findCluster, type TeamApi } from './tea
 
 /** What a declaration would do, and to what. */
 export interface PlannedChange {
-  /** With everything resolved. */
+  /** The document with everything resolved. */
   readonly document: ClusterDocument;
   /** The cluster that was planned for; null for a new one. */
   readonly current: Cluster | null;

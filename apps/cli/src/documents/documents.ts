@@ -31,7 +31,7 @@ export interface DocumentBody {
 
 /** A kind of documents. */
 export interface DocumentKind<T> {
-  /** With its article, such as `a cluster`. */
+  /** The kind with its article, such as `a cluster`. */
   readonly called: string;
   readonly members: readonly string[];
   /** Members of `metadata`. With `name`, a document needs one. */

@@ -37,7 +37,7 @@ export const conditionsHold = (conditions: ClaimConditions, claims: Claims): boo
   );
 
 export interface ConditionFault {
-  /** Below `claims`. */
+  /** A member of `claims`. */
   readonly name: string;
   /** Continues a sentence after the name of the field, without a full stop. */
   readonly message: string;

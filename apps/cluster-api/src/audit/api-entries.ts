@@ -103,7 +103,7 @@ function recordOf({ id, createdAt, action, outcome, requestId, detail, changes, 
     action,
     outcome,
     requestId,
-    // Of which credential: the log is what is left of it.
+    // The log is all that is left of a credential.
     detail: of.account === null ? detail : { ...detail, credential: credentialOf(of.account) },
     changes,
     dns: null,

@@ -56,7 +56,7 @@ interface Planned {
 export interface FullPlan {
   readonly tag: string;
   readonly items: readonly UndoItem[];
-  /** By the place of their item. */
+  /** Clusters by the place of their item. */
   readonly clusters: ReadonlyMap<number, ClusterUndo>;
 }
 
@@ -141,9 +141,9 @@ function groupsOf(entries: readonly AuditEntryBody[]): Group[] {
 interface Present {
   /** The names of the zones of demos. */
   readonly demoZones: ReadonlySet<string>;
-  /** By name and type. */
+  /** Record sets by name and type. */
   readonly sets: ReadonlyMap<string, SetContent>;
-  /** By id. */
+  /** Clusters by id. */
   readonly clusters: ReadonlyMap<string, ClusterRecord>;
 }
 

@@ -103,7 +103,7 @@ interface SpecChange extends ChangeOptions {
   readonly declaredPools?: readonly NodePoolSpecInput[] | undefined;
   /** Dotted, for the audit log. */
   readonly action: AuditAction;
-  /** For the audit log. */
+  /** What the audit log says about it. */
   readonly detail?: AuditDetail;
   /** @throws Problem when the change does not apply to this cluster */
   readonly desiredOf: (current: ClusterRecord | null) => ClusterSpec;

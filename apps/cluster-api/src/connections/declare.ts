@@ -182,7 +182,7 @@ function isSameText(one: string | null, other: string): boolean {
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Without characters that are easily confused, such as l and 1. */
+/** Characters that are not easily confused: l and 1 are left out. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /** Generates a ref for a connection without one: `conn-` and 8 characters, 8.5 × 10^11 combinations. */

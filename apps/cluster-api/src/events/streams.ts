@@ -191,7 +191,7 @@ export function eventStreams(options: StreamsOptions) {
     }
   };
   const check = async (those: readonly Reader[]): Promise<void> => {
-    // Not shared: a change of members does not wait for the check of all streams.
+    // A queue of its own: a change of members does not wait for the check of all streams.
     const lookUps = pLimit(LOOK_UPS_AT_ONCE);
     const bySecret = Map.groupBy(those, ({ credential }) => credential.secret);
     await Promise.all(

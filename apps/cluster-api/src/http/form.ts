@@ -30,7 +30,7 @@ export function formOf(req: Request): Readonly<Record<string, string>> {
   return Object.fromEntries(form);
 }
 
-/** Without control characters, and the replacement for what is not UTF-8. */
+/** Whether a text has no control characters, and no replacement for what is not UTF-8. */
 const isCleanText = (text: string): boolean => !/[\p{Cc}\ufffd]/u.test(text);
 
 /**

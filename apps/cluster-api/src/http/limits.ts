@@ -71,7 +71,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     tokensPerAddress: tokens.check,
     devicesPerAddress: ofDevices('device', devices.signInsPerAddress, 'sign-ins without a browser from this address')
       .check,
-    /** So that codes, which are short, cannot be guessed. Without a session nobody can try one. */
+    /** Codes are short, and must not be guessed. Without a session nobody can try one. */
     userCodes: userCodes.map(
       ({ check }): RequestHandler =>
         (req, res, next) =>

@@ -19,9 +19,9 @@ export interface PoolName {
 
 export interface PoolDeclared {
   readonly outcome: SpecChangeOutcome;
-  /** After the change, or as a dry run would leave it. */
+  /** The pool after the change, or as a dry run would leave it. */
   readonly pool: NodePoolSpec;
-  /** Before the change. Null for a new pool. */
+  /** The pool before the change. Null for a new one. */
   readonly before: NodePoolSpec | null;
 }
 

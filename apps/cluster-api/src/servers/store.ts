@@ -29,7 +29,7 @@ import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { type AdoptedServerRecord, serverNameOf } from './view.js';
 
-/** Without the connection. Prisma reads two relations at once, which a transaction's only database connection cannot. */
+/** Columns without the connection: Prisma reads two relations at once, which a transaction's only database connection cannot. */
 const shownInChange = {
   ...prismaSelect({ ...serverColumns.spec, ...serverColumns.state, ...serverColumns.shown }),
   nodePool: { select: { name: true, cluster: { select: { name: true } } } },

@@ -4,7 +4,7 @@ import { clusterLimits, retentionLimits, type UsageBody, type UsagePoint, type U
 export interface UsageRange {
   readonly step: UsageStep;
   readonly from: number;
-  /** After the last point. */
+  /** The end of the range, after the last point. */
   readonly to: number;
 }
 

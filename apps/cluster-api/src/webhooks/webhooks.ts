@@ -20,7 +20,7 @@ import {
   type WebhookRecord,
 } from './store.js';
 
-/** As Standard Webhooks write it. */
+/** A new secret, as Standard Webhooks write it. */
 const mintSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`;
 
 const HOUR_MS = 3_600_000;

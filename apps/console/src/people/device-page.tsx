@@ -12,7 +12,7 @@ import { Page, Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { Time } from '../ui/time.js';
 
-/** On which a person lets a machine without a browser sign in as them. */
+/** The page on which a person lets a machine without a browser sign in as them. */
 export function DevicePage() {
   const { user_code: linked = '' } = useSearch({ from: '/signed-in/device' });
   const [typed, setTyped] = useState(linked);

@@ -24,7 +24,7 @@ import type { RecordChanges } from './use-record-changes.js';
 
 export interface RecordsGridProps {
   readonly actions: Omit<RowActions, 'onSelect' | 'onUnfold'>;
-  /** Without controls: the person may only read. */
+  /** The person may only read: there are no controls. */
   readonly isReadOnly: boolean;
   readonly team: string;
   readonly zoneName: string;

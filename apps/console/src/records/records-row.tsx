@@ -27,7 +27,7 @@ export interface RowProps extends RowActions {
   readonly top: number;
   readonly measure: (row: HTMLElement | null) => void;
   readonly isStop: boolean;
-  /** Without controls: the person may only read. */
+  /** The person may only read: there are no controls. */
   readonly isReadOnly: boolean;
   readonly isSelected: boolean;
   readonly isUnfolded: boolean;

@@ -10,7 +10,7 @@ import type { Saving } from './set-editor.js';
 
 type Staged = Readonly<Record<string, WantedSet>>;
 export type Editing = {
-  /** That of the set, or null for a new one. */
+  /** The key of the set, or null for a new one. */
   readonly key: string | null;
   readonly draft: SetDraft;
   /** The draft before anything was typed. */

@@ -5,7 +5,7 @@ import styles from './page.module.css';
 export interface PageProps {
   /** The thing that it shows; otherwise the title of the route. */
   readonly title?: string | undefined;
-  /** Beside the title, such as a status. */
+  /** What stands beside the title, such as a status. */
   readonly aside?: ReactNode;
   readonly actions?: ReactNode;
   /** False where the team of the address is not that of the person. */

@@ -78,7 +78,7 @@ const weekday = inUtc({ weekday: 'short', day: 'numeric', month: 'short', year: 
 const CLOCK_POINTS_MAX = 48;
 const DAY_MS = 86_400_000;
 
-/** Below a plot, in UTC: the time of day, or the day. */
+/** The text below a plot, in UTC: the time of day, or the day. */
 export const tickOf = (at: number, step: UsageStep, points: number): string =>
   (step === 'hour' && points <= CLOCK_POINTS_MAX ? hour : day).format(at);
 

@@ -30,7 +30,7 @@ export function actionRoutes(services: Services): Record<ActionRoute, RequestHan
     const found = await find(res, parseActionIds(queryOf(req)));
     sendJsonText(res, 200, `{"actions":[${found.map((action) => action.body).join(',')}]}`);
   };
-  /** With ids, the current state of these actions. Otherwise a page of all actions in their last known state. */
+  /** Answers the current state of the named actions, or a page of all actions in their last known state. */
   const listOrPage: RequestHandler = async (req, res) => {
     const caller = dnsCallerOf(res);
     const query = queryOf(req);

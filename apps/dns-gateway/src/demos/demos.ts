@@ -19,7 +19,7 @@ import type { DemoServices, Services } from '../services.js';
  * Demos: who may create, see, extend and end them. An ended demo is reported like one that never existed.
  */
 
-/** Among millions of labels, several taken ones in a row are practically impossible. */
+/** Several taken labels in a row are practically impossible among millions. */
 const DRAWS_MAX = 5;
 
 /**

@@ -71,7 +71,7 @@ interface RequestLimitsDeps {
 }
 
 export interface RequestLimits {
-  /** Before the token is looked at, and of pages, for which no token is asked. See `AddressLimiter.beforeCheck`. */
+  /** The limit before the token is looked at, and of pages, for which no token is asked. See `AddressLimiter.beforeCheck`. */
   readonly perAddress: RequestHandler;
   /** Once the token was looked at: see `AddressLimiter.afterCheck`. */
   readonly settleAddress: RequestHandler;

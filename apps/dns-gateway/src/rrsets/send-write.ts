@@ -103,7 +103,7 @@ async function sendOnce(services: Services, request: CheckedWrite, requestHash: 
     throw error;
   });
   if (performed.kind === 'replayed') return { ...performed, kind: 'known' };
-  // Not counted as refused: a hold is none of the client's doing.
+  // A hold is none of the client's doing, so it does not count as refused.
   if (performed.kind === 'held') throw changesAreHeld();
   if (isUnsent) scope.signal.throwIfAborted();
   return answerOf(services, request, performed.lease, performed.result);

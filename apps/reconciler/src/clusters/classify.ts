@@ -10,7 +10,7 @@ import { Unrenderable } from './render.js';
 export type Failure =
   /** Transient: try again later. `told`: why, if it may last. */
   | { readonly kind: 'retry'; readonly afterMs: number; readonly told?: Told }
-  /** Only the team can fix it. The operation fails. The next change, or a better observation, triggers the next try. */
+  /** A failure that only the team can fix. The operation fails. The next change, or a better observation, triggers the next try. */
   | {
       readonly kind: 'needsUser';
       readonly code: ClusterErrorCode;

@@ -27,7 +27,7 @@ interface Scheduled {
 interface FollowDeps {
   readonly store: ScheduleStore;
   readonly wake: (ids: readonly ClusterId[]) => Promise<void>;
-  /** Of the database, as for declarations: by clocks that differ a cluster would change back at a time of its schedule. */
+  /** The clock of the database, as for declarations: by clocks that differ a cluster would change back at a time of its schedule. */
   readonly now: () => Promise<Date>;
   readonly log: Log;
 }

@@ -139,7 +139,7 @@ interface DueCount {
   readonly pools: readonly CountedPool[];
   /** Its nodes are deleted. */
   readonly isHibernated: boolean;
-  /** Since the last change that clients see. */
+  /** Milliseconds since the last change that clients see. */
   readonly unchangedMs: number;
   /** Whether the garden reports that all nodes are ready. */
   readonly isReportedReady: boolean;

@@ -96,7 +96,7 @@ export interface WaitingShoot {
   /** Null until the Project is ready. */
   readonly namespace: string | null;
   readonly name: string;
-  /** Since when the one waits that started last, of all that wait: an ISO 8601 time. */
+  /** The time since which the newest waits, in ISO 8601. */
   readonly newestSince: string;
 }
 

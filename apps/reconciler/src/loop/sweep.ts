@@ -62,7 +62,7 @@ export function nextPassMs(
   end: PassOutcome | { readonly kind: 'failed'; readonly inMs: number | null },
 ): number | null {
   if ('inMs' in end) return end.inMs;
-  // By another process: this one takes no more jobs.
+  // Another process makes the next pass: this one takes no more jobs.
   return end.kind === 'stopped' ? 0 : null;
 }
 

@@ -50,7 +50,7 @@ export function connectMailServer({ url, from, timeoutMs }: MailServerOptions): 
         await transport.sendMail({
           ...content,
           from,
-          // As an object it is a single address, whatever it contains.
+          // An object is a single address, whatever it contains.
           to: { name: '', address: to },
           messageId: `<${messageKey}@${domain}>`,
           headers: { 'Auto-Submitted': 'auto-generated' },

@@ -6,7 +6,7 @@ export interface DigestItem {
   /** Slug. */
   readonly team: string;
   readonly kind: NotificationKind;
-  /** Of what it is about. */
+  /** The name of what it is about. */
   readonly name: string;
   readonly detail: string;
   readonly endsAt: Date | null;
@@ -17,7 +17,7 @@ export interface Digest {
   readonly email: string;
   readonly userId: string;
   readonly foundAt: Date;
-  /** At least one, those of a team one after the other. */
+  /** One or more, those of a team one after the other. */
   readonly items: readonly DigestItem[];
 }
 

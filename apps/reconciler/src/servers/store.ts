@@ -46,7 +46,7 @@ const begin = (purpose: RebuildPurpose, phase: ServerPhase, now: Date) => {
   return { ...fresh, generation: { increment: 1 }, purpose, phase };
 };
 
-/** In the audit log. */
+/** What the audit log says of a server. */
 const named = (serverId: number) => ({ targetKind: 'AdoptedServer', targetName: String(serverId) });
 
 const { spec, state, rebuild } = serverColumns;

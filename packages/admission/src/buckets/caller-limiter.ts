@@ -13,7 +13,7 @@ export interface Budget {
   readonly isFree?: boolean;
 }
 
-/** That of a limit which was charged for a request. */
+/** The budget of a limit which was charged for a request. */
 export type ChargedBudget = Budget & { readonly limit: number };
 
 const reportedOn = ({ locals }: Response): ReadonlyMap<string, Budget> => locals.budgets ?? new Map();

@@ -111,7 +111,7 @@ export function redisBuckets({ redis, fallback, onError, onBack, now = Date.now 
 
 interface ConnectBucketsOptions {
   readonly redisUrl: string | undefined;
-  /** Without Redis each grants its part. */
+  /** The live processes of the service: without Redis each grants its part. */
   readonly processes: Sharing;
   readonly onError: (error: Error) => void;
   /** Redis answers again. Called once after each time that it was away. */

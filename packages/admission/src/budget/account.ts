@@ -93,7 +93,7 @@ export interface Demand {
   readonly class: CallClass;
   readonly flow: string;
   readonly count: number;
-  /** Since when the oldest has been waiting. */
+  /** The time since which the oldest waits. */
   readonly since: number;
 }
 

@@ -65,7 +65,7 @@ export interface Found {
   /** The time until its turn: 0 when it is now, null when nothing can be said. */
   readonly waitMs: number | null;
   readonly bucket: BucketName;
-  /** Which the turn fulfils. */
+  /** The promise that the turn fulfils. */
   readonly promise?: PromisedTurn | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface FlowReading {
   readonly flow: string;
   /** Requests that wait for a turn. */
   readonly waiting: number;
-  /** Since when the oldest of them waits; null if none does. */
+  /** The time since which the oldest of them waits; null if none does. */
   readonly waitingSince: Date | null;
   /** Calls that the flow made since the others that wait had theirs: so many rounds later is its next turn. */
   readonly ahead: number;

@@ -123,7 +123,7 @@ export function observe(state: BudgetState, { limit, remaining, endedBefore }: O
 const hourMs = 3_600_000;
 /** A `Retry-After: 0` must not become a busy loop. */
 const pauseMsMin = 100;
-/** Without a `Retry-After`: one second, and longer each time until another answer comes. */
+/** The pause without a `Retry-After`: one second, and longer each time until another answer comes. */
 const pauseMsUsual = 1_000;
 const pauseMsUsualMax = 60_000;
 

@@ -69,7 +69,7 @@ const gapMs = 25;
 /** Who waits asks again within these times, whatever the account said: others may have left. */
 const waitingMsMin = 100;
 const waitingMsMax = 250;
-/** Between two looks while something is to be reported, and as a sign of life. */
+/** The pause between two looks while something is to be reported, and as a sign of life. */
 const busyMs = 1_000;
 const idleMs = 10_000;
 /** Longest wait for the store, and how often it is asked while it is away. */

@@ -67,7 +67,7 @@ export const startDnsSessionOfAccount = (
   { id, name, tokenId, issuer, subject, team, clusters }: CallingAccount,
 ): Promise<DnsSession | null> =>
   prisma.$transaction<DnsSession | null>(async (tx) => {
-    // As above. The account comes first, as in its deletion.
+    // The account comes first, as in its deletion.
     await lockRows(tx, 'service_account', { id }, 'SHARE');
     await lockRows(tx, 'service_account_token', { id: tokenId }, 'SHARE');
     const now = await readClock(tx);

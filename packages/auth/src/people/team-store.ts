@@ -9,7 +9,7 @@ export interface NamedTeam {
 
 export interface TeamRecord extends NamedTeam {
   readonly createdAt: Date;
-  /** Since when it can only read; null for other teams. */
+  /** The time since which it can only read; null for other teams. */
   readonly suspendedAt: Date | null;
 }
 

@@ -16,7 +16,7 @@ export interface AskingDevice {
 
 /** A sign-in on which nobody has decided. */
 export interface DeviceSignInRecord extends AskingDevice {
-  /** Also that of the session that it starts. */
+  /** The id of the sign-in, and of the session that it starts. */
   readonly id: string;
   readonly createdAt: Date;
   readonly expiresAt: Date;
@@ -93,7 +93,7 @@ export const deviceSignInStore = (prisma: Prisma, times: SessionTimes) => ({
         select: { id: true },
       });
       if (refusal !== null) return refusal;
-      // As strong as the lock of its end, which may follow, and which a shared one of another code would block.
+      // The lock is as strong as that of its end, which may follow, and which a shared one of another code would block.
       await lockRows(tx, 'session', { id: allowedBy as string });
       const allowed = { id: allowedBy as string, ...isActiveAt(await readClock(tx)) };
       const owner = await tx.session.findUnique({ where: allowed, select: { userId: true } });

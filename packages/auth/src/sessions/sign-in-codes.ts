@@ -59,7 +59,7 @@ export const signInCodeStore = (prisma: Prisma, times: SessionTimes) => ({
         return null;
       }
       if (used.codeChallenge !== codeChallenge || used.redirectUri !== redirectUri) return null;
-      // As strong as the lock of its end, which may follow, and which a shared one of another code would block.
+      // The lock is as strong as that of its end, which may follow, and which a shared one of another code would block.
       await lockRows(tx, 'session', { id: used.allowedBy });
       const now = await readClock(tx);
       const allowed = { id: used.allowedBy, ...isActiveAt(now) };

@@ -192,7 +192,7 @@ const isBehind = ({ createdAt, id }: NonNullable<SessionPage['after']>) => ({
   OR: [{ createdAt: { lt: createdAt } }, { createdAt, id: { gt: id } }],
 });
 
-/** For Prisma. */
+/** The hash as Prisma takes it. */
 export const storedHashOf = (secret: string): Uint8Array<ArrayBuffer> => new Uint8Array(hashSessionSecret(secret));
 
 export type SessionStore = ReturnType<typeof sessionStore>;

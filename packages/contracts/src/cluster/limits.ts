@@ -35,7 +35,7 @@ export const clusterLimits = {
 
   clusterNameCharacters: 63,
   poolNameCharacters: 50,
-  /** Of a name on a cluster, relative to the zone: a label of Kubernetes holds it. */
+  /** Length of a name on a cluster, relative to the zone: a label of Kubernetes holds it. */
   hostedNameCharacters: 63,
   machineTypeCharacters: 20,
   kubernetesVersionCharacters: 20,
@@ -89,7 +89,7 @@ export const clusterLimits = {
   subjectTokenCharacters: 8_192,
   subjectTokenHoursMax: 24,
   subjectTokenLeewaySeconds: 30,
-  /** That succeed. Refused ones count against the address. */
+  /** Exchanges that succeed. Refused ones count against the address. */
   exchangesPerAccountPerMinute: 60,
 
   invitationDays: 14,

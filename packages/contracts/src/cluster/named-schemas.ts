@@ -232,7 +232,7 @@ const requests = {
   StatedSubscription: { ...billingEventSchema.properties.subscription, type: 'object' },
 } as const;
 
-/** Without the answer of the development set-up. */
+/** All answers but that of the development set-up. */
 const { devPeople: _devPeople, ...documentedAnswers } = clusterAnswerSchemas;
 
 export const clusterNamedSchemas: NamedSchemas = {

@@ -51,7 +51,7 @@ export interface ClusterRoute {
   readonly development?: true;
   /** The row is about the dry runs of a route. */
   readonly isDryRun?: true;
-  /** Only takes access away: open to a suspended team, too. */
+  /** The route only takes access away, so it is open to a suspended team, too. */
   readonly endsAccess?: true;
   /** Supports `If-Match`. */
   readonly conditional?: boolean;

@@ -64,7 +64,7 @@ export const settlementStore = (prisma: Prisma) => {
     return rows.map(dueEntry);
   };
 
-  /** Since the earliest of these times of pending entries. */
+  /** Seconds since the earliest of these times of pending entries. */
   const readSecondsSince = async (column: 'lease_until' | 'created_at'): Promise<number> => {
     const [row] = await prisma.$queryRaw<{ seconds: number | null }[]>`
       SELECT extract(epoch FROM clock_timestamp() - min(${sqlText(column)}))::float8 AS seconds

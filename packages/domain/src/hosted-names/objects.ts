@@ -52,7 +52,7 @@ const labelOf = (name: string): string => name.replaceAll('-', '--').replaceAll(
 
 /** Everything that a name needs in a cluster, in the order in which it is applied. */
 export interface NameObjects {
-  /** With the token. Both come after `records` in no order, since Pods wait for their Secret. */
+  /** The objects of records, with the token. They come in no order, since Pods wait for their Secret. */
   readonly records: readonly Manifest[];
   /** Only where cert-manager and its webhook are installed. */
   readonly certificates: readonly Manifest[];

@@ -8,7 +8,7 @@ export interface TakenName {
 }
 
 export type HostedNameRefusal =
-  /** Not a name of the team. */
+  /** The team does not own the name. */
   | { readonly kind: 'foreign' }
   /** Both would write the same records. */
   | { readonly kind: 'taken'; readonly by: TakenName };

@@ -51,7 +51,7 @@ function pauses({ now = Date.now, tick = () => performance.now(), random = Math.
     begin(project, headers) {
       const resetsAt = Number(headers['ratelimit-reset'] ?? Number.NaN) * 1_000;
       const wantedMs = retryAfterMs(headers, now()) ?? (Number.isNaN(resetsAt) ? PAUSE_MS_MIN : resetsAt - now());
-      // With jitter, so that replicas and projects do not come back together.
+      // Jitter keeps replicas and projects from coming back together.
       const ms = Math.min(PAUSE_MS_MAX, Math.max(PAUSE_MS_MIN, wantedMs)) * (1 + random() / 4);
       until.set(project, tick() + ms);
       return Math.ceil(ms);
@@ -79,7 +79,7 @@ export interface ProjectClient {
 }
 
 export interface ProjectsOptions extends PauseOptions {
-  /** With the version, e.g. `https://api.hetzner.cloud/v1`. */
+  /** The address with the version, e.g. `https://api.hetzner.cloud/v1`. */
   readonly baseUrl: string;
   /** The limit of one call, from start to last byte. */
   readonly timeoutMs: number;

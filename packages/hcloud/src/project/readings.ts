@@ -24,7 +24,7 @@ export interface ServerReading {
   readonly hasIso: boolean;
   /** GB. */
   readonly diskGb: number;
-  /** At which it can be reached from outside: an IPv4 address, and a network of IPv6 addresses. */
+  /** The addresses at which it can be reached from outside: one of IPv4, and a network of IPv6. */
   readonly publicAddresses: readonly string[];
 }
 
@@ -36,9 +36,9 @@ export interface ActionReading {
   readonly status: 'running' | 'success' | 'error';
   /** 0 to 100. */
   readonly progress: number;
-  /** In whole seconds. */
+  /** The start in whole seconds. */
   readonly startedAt: Date;
-  /** Of a failed one; for people. */
+  /** The code of a failed one, for people. */
   readonly errorCode: string | null;
 }
 

@@ -68,7 +68,7 @@ interface ServiceBase {
 
 /** What one service has of its own. */
 interface ServiceParts<E extends ApiError> {
-  /** Beside the database. */
+  /** Checks of readiness beside that of the database. */
   readonly checks?: Readonly<Record<string, HealthCheck>>;
   readonly buildApp: (health: Health) => Express;
   readonly errors: ErrorShape<E>;

@@ -36,7 +36,7 @@ export async function startStandby(primary: PostgresServer): Promise<Standby> {
   };
 }
 
-/** With owners and permissions, which Postgres checks. Files that vanish meanwhile are no error of a base backup. */
+/** Copies files with owners and permissions, which Postgres checks. Files that vanish meanwhile are no error of a base backup. */
 function copy(from: string, to: string): void {
   spawnSync('cp', ['-a', from, to]);
 }

@@ -82,7 +82,7 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
 export const serverActionBody = (action: ServerAction, nowMs: number) =>
   actionBody(action, { id: action.serverId, type: 'server' }, nowMs);
 
-/** Only the fields that the services read. */
+/** A server as the services read it. */
 function serverBody(servers: Servers, server: Server) {
   const image = images.find(({ id }) => id === server.imageId);
   const [ipv4, ipv6] = publicAddresses(`hcloud://${server.id}`);

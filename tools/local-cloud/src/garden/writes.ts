@@ -187,7 +187,7 @@ function keepServerFields({ metadata }: KubeObject, old: KubeObject | null, now:
   Object.assign(metadata, { uid, creationTimestamp, deletionTimestamp, generation, namespace, name, resourceVersion });
 }
 
-/** Without the times of its managers: a write that changes nothing else makes no new version. */
+/** The object without the times of its managers: a write that changes nothing else makes no new version. */
 const timeless = (object: KubeObject) => ({
   ...object,
   metadata: {

@@ -25,7 +25,7 @@ export const errorBody = (code: string, message: string, details: object | null 
   error: { code, message, details },
 });
 
-/** Only Corral calls, whose bodies have the right types: they are taken at their word. */
+/** Corral is the only caller, and its bodies have the right types: they are taken at their word. */
 // biome-ignore lint/suspicious/noExplicitAny: see above
 export type Body = Readonly<Record<string, any>>;
 

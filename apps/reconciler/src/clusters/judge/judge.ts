@@ -286,7 +286,7 @@ function failing(reason: ConditionReason, code: ClusterErrorCode, desired: Desir
   return notReconciled(reason, sentenceFor(code, desired));
 }
 
-/** With its operation, which goes on. */
+/** The verdict with its operation, which goes on. */
 function open(desired: Desired, verdict: Verdict, now: Date): Verdict {
   if (desired.operation === null) return verdict;
   const operation: OperationVerdict = { to: 'running', progress: progressOf(desired.operation, null) };

@@ -3,7 +3,7 @@ import type { Desired } from '../model.js';
 import type { ShootFacts } from '../observe.js';
 
 const DAY_MS = 86_400_000;
-/** Before the garden has chosen an image. */
+/** What is shown before the garden has chosen an image. */
 const noImage = { name: null, version: null };
 
 /**

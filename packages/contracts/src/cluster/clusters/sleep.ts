@@ -57,7 +57,7 @@ interface WallDay {
   readonly weekday: string;
 }
 interface WallTime extends WallDay {
-  /** Since midnight. */
+  /** Minutes since midnight. */
   readonly minutes: number;
 }
 
@@ -75,7 +75,7 @@ type Span = readonly [from: number, until: number];
 
 const isOn = (weekdays: readonly string[], weekday: string): boolean => weekdays.includes(weekday);
 
-/** In minutes since midnight. Hours that are not given are none. */
+/** The span in minutes since midnight. Hours that are not given are none. */
 function spanOf({ from, until }: { readonly from?: string; readonly until?: string }): Span[] {
   return from === undefined || until === undefined ? [] : [[minutesOf(from), minutesOf(until)]];
 }
@@ -103,7 +103,7 @@ function coveredBy(spans: readonly Span[]): number {
   return covered;
 }
 
-/** By time zone: making one takes longer than all else, and a reconciler asks for each cluster with a schedule every 30 s. */
+/** Formats by time zone: making one takes longer than all else, and a reconciler asks for each cluster with a schedule every 30 s. */
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatIn(timeZone: string): Intl.DateTimeFormat {

@@ -10,7 +10,7 @@ import { commandLineClient } from './command-line.js';
 
 export const deviceCodeGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
-/** Without vowels, so that a code is no word, and without what is taken for another letter (RFC 8628 section 6.1). */
+/** Letters without vowels, so that a code is no word, and without what is taken for another letter (RFC 8628 section 6.1). */
 export const userCodeLetters = 'BCDFGHJKLMNPQRSTVWXZ';
 const USER_CODE_LETTERS = 8;
 const userCodePattern = `^[${userCodeLetters}]{${USER_CODE_LETTERS}}$`;

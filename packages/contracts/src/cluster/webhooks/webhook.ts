@@ -90,7 +90,7 @@ export type WebhookNotice = keyof typeof webhookNotices;
 
 /** The body of a message: an event without its resource, which a GET shows. */
 export interface WebhookMessage {
-  /** As in the stream, such as `cluster.changed`; or a notice. */
+  /** The type of the event, as in the stream (`cluster.changed`), or of a notice. */
   readonly type: string;
   readonly timestamp: string;
   readonly data: { readonly team: string } & Partial<Omit<TeamEvent, 'at' | 'resource'>>;

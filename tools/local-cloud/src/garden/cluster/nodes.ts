@@ -39,7 +39,7 @@ const providerIdOf = (serverId: number | null) => (serverId === null ? {} : { pr
 
 export const isReady = ({ status }: Node): boolean => status.conditions[0]?.status === 'True';
 
-/** Only what the services and `kubectl get nodes` read: no inner addresses, no taints. */
+/** A node as the services and `kubectl get nodes` read it: no inner addresses, no taints. */
 function nodeOf({ name, uid, pool, createdAt, providerID, isReady: ready }: Facts, spec: ShootSpec): Node {
   const worker = findWorker(spec, pool);
   const { version } = spec.kubernetes;

@@ -16,7 +16,7 @@ export interface FieldTree {
 export interface Kind<T extends KubeObject = KubeObject> extends ResourceName {
   readonly version: string;
   readonly namespaced: boolean;
-  /** Only to be created. */
+  /** Subresources that can only be created. */
   readonly subresources?: readonly string[];
   /** The known fields of the specification. An apply with another one is refused. Default: any. */
   readonly specFields?: FieldTree;
