@@ -179,7 +179,7 @@ export interface NodePoolRow {
   readonly autoscalerPriority: number;
 }
 
-export const nodePoolColumns = {
+const nodePoolColumns = {
   name: 'name',
   source: 'source',
   machineType: 'machine_type',

@@ -1,7 +1,7 @@
 import type { AuditActorKind, AuditKind, AuditOutcome, FieldChange, TeamId } from '@corral/contracts';
 
 /** The log of an entry: calls of this API, or DNS writes. The latter is also the ledger of running writes. */
-export const auditSources = ['api', 'dns'] as const;
+const auditSources = ['api', 'dns'] as const;
 export type AuditSource = (typeof auditSources)[number];
 
 /** The position of an entry in its log. Positions never change, and new entries come first. */

@@ -37,7 +37,7 @@ export interface PlanDeps {
 
 const RESENT_MAX = 3;
 
-export const planDeps: PlanDeps = {
+const planDeps: PlanDeps = {
   put: (target, spec, etag, purpose, signal) =>
     corral.putCluster(target, {
       // The API checks what people write.

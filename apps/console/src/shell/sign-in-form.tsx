@@ -13,7 +13,7 @@ import { clearDrafts } from '../ui/use-draft.js';
 const RETURN_PATH_CHARACTERS = 500;
 
 /** @param target path with query; without its query when it is too long */
-export function signInUrl(target: string): string {
+function signInUrl(target: string): string {
   const path = target.length <= RETURN_PATH_CHARACTERS ? target : (target.split('?')[0] ?? '/console/');
   return `/auth/login/?${new URLSearchParams({ return_to: path })}`;
 }

@@ -4,7 +4,7 @@ import { announce } from './announcer.js';
 import styles from './copy.module.css';
 
 /** Copies text; without a secure context there is no clipboard API, but the old command still works. */
-export async function copyText(text: string): Promise<boolean> {
+async function copyText(text: string): Promise<boolean> {
   try {
     await navigator.clipboard.writeText(text);
     return true;

@@ -68,7 +68,7 @@ import { teamEventSchemaOf } from './team-event.js';
 import { usageSchema } from './usage.js';
 import { createdWebhookSchema, webhookListSchema, webhookSchema, webhookSecretSchema } from './webhooks/webhook.js';
 
-export const conditionSchema = exactly({
+const conditionSchema = exactly({
   type: {
     ...filled,
     description: `Set by this service, beside the conditions of the garden:\n\n${meaningsList(conditionTypeMeanings)}`,
@@ -193,7 +193,7 @@ const wholeNodePoolSchema = exactly({
   }),
 });
 
-export const nodePoolSchema = {
+const nodePoolSchema = {
   ...wholeNodePoolSchema,
   properties: { ...wholeNodePoolSchema.properties, resetToDefault },
 } as const;
@@ -209,7 +209,7 @@ const operationWaitingSchema = {
   description: 'Why an open operation is currently blocked, and since when. Null when it is not blocked.',
 } as const;
 
-export const operationSchema = exactly({
+const operationSchema = exactly({
   id: uuid,
   kind: { enum: operationKinds },
   target: exactly({ kind: filled, name: filled, id: uuid, team: filled }),
@@ -227,7 +227,7 @@ export const operationSchema = exactly({
   self: { type: ['string', 'null'] },
 });
 
-export const connectionSchema = exactly({
+const connectionSchema = exactly({
   apiVersion: { const: apiVersion },
   kind: { const: 'Connection' },
   metadata: exactly({

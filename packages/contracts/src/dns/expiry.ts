@@ -2,9 +2,6 @@ import { textRules } from '../text-rules.js';
 
 /** The label of a record set that ends by itself. Its value has the form of `textRules.expires`. */
 export const expiresLabel = 'corral/expires';
-/** Members of a team tell each other with these labels whose a record set is, and why it is there. Corral only shows them. */
-export const ownerLabel = 'corral/owner';
-export const reasonLabel = 'corral/reason';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -115,7 +115,7 @@ export const reservedSlugs: readonly string[] = [
  * Whether browsers may display the label as different text (RFC 5890 section 2.3.2.1), for example as a look-alike of
  * another name.
  */
-export function isEncodedLabel(label: string): boolean {
+function isEncodedLabel(label: string): boolean {
   return label.startsWith('xn--');
 }
 

@@ -32,10 +32,10 @@ export interface Manifest {
 /** What ExternalDNS runs as. tests/clients/external-dns runs the code of this version. */
 export const externalDnsImage = 'registry.k8s.io/external-dns/external-dns:v0.22.0';
 /** The first version of the webhook that takes CNAMEs as they are. It reads the address of the API from HCLOUD_ENDPOINT. */
-export const dnsWebhookImage = 'docker.io/hetzner/external-dns-hetzner-webhook:v0.3.4';
+const dnsWebhookImage = 'docker.io/hetzner/external-dns-hetzner-webhook:v0.3.4';
 
 /** The namespace of what writes records. */
-export const dnsNamespace = 'corral-dns';
+const dnsNamespace = 'corral-dns';
 /** Where cert-manager looks for the Secrets of a ClusterIssuer, unless it is installed otherwise. */
 export const certManagerNamespace = 'cert-manager';
 /** Its API service shows that the webhook is installed, and with it cert-manager. */

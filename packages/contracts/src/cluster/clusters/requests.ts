@@ -159,7 +159,7 @@ export const clusterSpecSchema = closed(['kubernetesVersion'], {
   },
 });
 
-export const connectionSpecSchema = closed(['provider'], {
+const connectionSpecSchema = closed(['provider'], {
   name: {
     type: 'string',
     minLength: 1,

@@ -44,7 +44,7 @@ export type UndoEntries = FromSchema<typeof undoEntriesSchema>;
 export const parseUndoEntry = strictParserFor<FromSchema<typeof undoEntrySchema>>(undoEntrySchema);
 export const parseUndoEntries = strictParserFor<UndoEntries>(undoEntriesSchema);
 
-export const undoStates = {
+const undoStates = {
   planned: 'Can be taken back.',
   begun: 'The change of the cluster is accepted; `operation` carries it out.',
   same: 'Is as it was before already.',

@@ -60,7 +60,6 @@ export const deviceAuthorizationSchema = exactly({
   expires_in: { ...seconds, description: 'Seconds until both codes end.' },
   interval: { ...seconds, description: 'Seconds between two polls.' },
 });
-export type DeviceAuthorizationBody = FromSchema<typeof deviceAuthorizationSchema>;
 
 export const deviceSignInSchema = exactly({
   name: { ...filled, description: '`Corral CLI on` a machine, whose name is not proven.' },
@@ -69,7 +68,6 @@ export const deviceSignInSchema = exactly({
   createdAt: { ...time, description: 'When the machine asked.' },
   expiresAt: { ...time, description: 'When the code ends.' },
 });
-export type DeviceSignInBody = FromSchema<typeof deviceSignInSchema>;
 
 export const deviceDecisionSchema = closed(['decision'], { decision: { enum: ['allow', 'deny'] } });
 export const parseDeviceDecision = strictParserFor<{ readonly decision: 'allow' | 'deny' }>(deviceDecisionSchema);

@@ -115,7 +115,7 @@ export const teamPutSchema = closed(['name'], {
 });
 
 /** Stricter than `emailSchema`. */
-export const mailAddressSchema = {
+const mailAddressSchema = {
   type: 'string',
   format: 'email',
   maxLength: 254,
@@ -143,7 +143,6 @@ export const memberPutSchema = closed(['role'], {
 });
 
 export type MemberRemovalBody = FromSchema<typeof memberRemovalSchema>;
-export type MemberDryRunBody = FromSchema<typeof memberDryRunSchema>;
 export type TeamBody = FromSchema<typeof teamSchema>;
 export type TeamMemberBody = FromSchema<typeof teamMemberSchema>;
 export type InvitationBody = FromSchema<typeof invitationSchema>;

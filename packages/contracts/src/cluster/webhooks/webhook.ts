@@ -78,7 +78,7 @@ export const webhookListSchema = exactly({
 });
 
 /** Messages that no event of the team caused. */
-export const webhookNotices = {
+const webhookNotices = {
   /** The first message: later changes follow. */
   ready: 'ready',
   /** Events were lost because they were not accepted in time: load the state again. */
