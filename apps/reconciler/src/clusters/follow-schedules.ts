@@ -35,25 +35,38 @@ interface FollowDeps {
 /**
  * Hibernates and resumes clusters at the times of their schedules, as a change of the declaration that the service makes: with an
  * operation and an audit entry without a person. Only a time of the schedule does so, so what people declare in between holds until the
- * next one. A time that passed while nobody looked is followed late.
+ * next one. A time that passed while nobody looked is followed late. A schedule that cannot be followed delays no other one.
  */
-export const followSchedules = ({ store, wake, now, log }: FollowDeps) =>
-  async function follow(signal: AbortSignal): Promise<number> {
+export function followSchedules({ store, wake, now, log }: FollowDeps) {
+  /** Declarations that were logged as failed: the next look is in seconds. */
+  const failed = new Set<string>();
+  const follow = async (cluster: Scheduled, at: Date): Promise<boolean> => {
+    const sleeps = sleepsAt(cluster.schedule, at);
+    if (sleeps === cluster.wasAsleep) return false;
+    if (cluster.hibernated === sleeps) await store.note(cluster, sleeps);
+    else if (await store.setHibernated(cluster, sleeps)) {
+      log.info('schedule followed', { clusterId: cluster.id, hibernated: sleeps });
+      return true;
+    }
+    return false;
+  };
+  return async (signal: AbortSignal): Promise<number> => {
     const changed: ClusterId[] = [];
     const [clusters, at] = [await store.findScheduled(), await now()];
     for (const cluster of clusters) {
       if (signal.aborted) break;
-      const sleeps = sleepsAt(cluster.schedule, at);
-      if (sleeps === cluster.wasAsleep) continue;
-      if (cluster.hibernated === sleeps) await store.note(cluster, sleeps);
-      else if (await store.setHibernated(cluster, sleeps)) {
-        changed.push(cluster.id);
-        log.info('schedule followed', { clusterId: cluster.id, hibernated: sleeps });
+      try {
+        if (await follow(cluster, at)) changed.push(cluster.id);
+      } catch (error) {
+        const declaration = `${cluster.id} ${cluster.generation}`;
+        if (!failed.has(declaration)) log.error('schedule not followed', { clusterId: cluster.id, error });
+        failed.add(declaration);
       }
     }
     await wake(changed);
     return changed.length;
   };
+}
 
 /** Every change names the generation that it was decided on: one that a team declared meanwhile comes first. */
 export const scheduleStore = ({ pool, prisma }: Database) => ({

@@ -36,13 +36,13 @@ describe('a cluster with a schedule', () => {
   });
 
   const { declareOne } = declaredClusters(() => at);
-  const followAt = (now: Date) => {
+  const follower = (now: Date, log = silentLog) => {
     const wake = async (ids: readonly string[]) =>
       void (await Promise.all(ids.map((id) => reconciler.wake(id as never))));
-    return followSchedules({ store: scheduleStore(at as never), wake, now: async () => now, log: silentLog })(
-      new AbortController().signal,
-    );
+    const follow = followSchedules({ store: scheduleStore(at as never), wake, now: async () => now, log });
+    return () => follow(new AbortController().signal);
   };
+  const followAt = (now: Date) => follower(now)();
   const operations = async () => (await at.operationsOf(cluster.id)).map(({ kind }) => kind);
 
   it('hibernates at the end of its hours and resumes at their start, with operations and entries of the service', async () => {
@@ -68,8 +68,8 @@ describe('a cluster with a schedule', () => {
     ]);
   });
 
-  it('is not drifted while it sleeps, and changes once at each time', async () => {
-    await followAt(NIGHT);
+  it('is not drifted while it sleeps, and changes once at each time, however many processes look', async () => {
+    await Promise.all([followAt(NIGHT), followAt(NIGHT), followAt(NIGHT)]);
     const { conditions } = await untilRow(at, cluster.id, ({ phase }) => phase === 'Hibernated');
     await followAt(NIGHT);
 
@@ -103,6 +103,25 @@ describe('a cluster with a schedule', () => {
     }
 
     expect(await operations()).toEqual(before);
+  });
+
+  it('is followed although one before it has a time zone that nobody knows, which is logged once', async () => {
+    const other = await declareOne({ spec: { hibernationSchedule: office } });
+    const [broken, whole] = cluster.id < other.id ? [cluster.id, other.id] : [other.id, cluster.id];
+    await at.pool.query(
+      `UPDATE cluster SET asleep_by_schedule = false, started_at = now(),
+              spec = CASE WHEN id = $1 THEN jsonb_set(spec, '{hibernationSchedule,timeZone}', '"Nowhere"') ELSE spec END
+       WHERE id IN ($1, $2)`,
+      [broken, whole],
+    );
+    const errors: unknown[] = [];
+    const follow = follower(NIGHT, { ...silentLog, error: (_message, of) => void errors.push(of) });
+
+    await follow();
+    await follow();
+
+    expect(await at.row(whole)).toMatchObject({ spec: { hibernated: true } });
+    expect(errors).toEqual([{ clusterId: broken, error: expect.any(RangeError) }]);
   });
 
   it.each([
