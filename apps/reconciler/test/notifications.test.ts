@@ -168,11 +168,14 @@ describe('a mail with notifications', () => {
     expect(await send()).toBe(0);
   });
 
-  it('is not sent to somebody who has left the team since', async () => {
+  it.each([
+    ['has left the team', 'DELETE FROM membership WHERE user_id = $1'],
+    ['has muted its kind', `UPDATE app_user SET muted_notifications = '{failed_operations}' WHERE id = $1`],
+  ])('is not sent to somebody who %s since', async (_what, sql) => {
     await failOperation(grace);
     sink.breakNext({ effect: { code: 451 }, times: 1 });
     await findAndSend();
-    await at.pool.query('DELETE FROM membership WHERE user_id = $1', [grace]);
+    await at.pool.query(sql, [grace]);
     await dueNow();
 
     await send();

@@ -77,13 +77,14 @@ export const notificationStore = (prisma: Prisma): Outbox<ClaimedDigest> => ({
   render: renderDigest,
   labels: ({ userId }) => ({ userId }),
 
-  /** Another process that claims the same gets nothing. Who has left the team is told nothing more about it. */
+  /** Another process that claims the same gets nothing. Who has left the team, or muted the kind, is told nothing more about it. */
   async claimDue(limit: number, claimMs: number): Promise<ClaimedDigest[]> {
     await prisma.$executeRaw`
       DELETE FROM notification
       WHERE mail_due_at <= ${sqlText(rowClock)}
-        AND NOT EXISTS (SELECT FROM membership
-                        WHERE membership.team_id = notification.team_id AND membership.user_id = notification.user_id)`;
+        AND NOT EXISTS (SELECT FROM membership JOIN app_user ON app_user.id = membership.user_id
+                        WHERE membership.team_id = notification.team_id AND membership.user_id = notification.user_id
+                          AND notification.kind <> ALL (app_user.muted_notifications))`;
     const due = await prisma.notification.groupBy({
       by: ['userId', 'createdAt', 'mailDueAt'],
       where: { mailDueAt: { lte: await readClock(prisma) } },
