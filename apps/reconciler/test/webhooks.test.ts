@@ -55,10 +55,17 @@ interface Given {
   /** Whether the previous secret counts. */
   readonly overlaps?: boolean;
   readonly notice?: string | null;
+  readonly team?: TestTeam;
 }
 
 /** A webhook whose events begin now. */
-async function addWebhook({ kinds = [], secrets = [newSecret()], overlaps = true, notice = null }: Given = {}) {
+async function addWebhook({
+  kinds = [],
+  secrets = [newSecret()],
+  overlaps = true,
+  notice = null,
+  team = acme,
+}: Given = {}) {
   const id = randomUUID();
   const { bytes } = keys.seal(secrets.join(' '), id);
   await at.pool.query(
@@ -67,7 +74,7 @@ async function addWebhook({ kinds = [], secrets = [newSecret()], overlaps = true
                           position_id, position_at, notice, notice_at, due_at, created_by)
      SELECT $1::uuid, $2, $1, $3, $4, $5, 'test', now() + make_interval(hours => $6),
             pg_snapshot_xmin(pg_current_snapshot())::text::bigint, 0, now(), $7, now(), now(), person.id FROM person`,
-    [id, acme.id, receiver.url, kinds, bytes, overlaps ? 24 : -1, notice],
+    [id, team.id, receiver.url, kinds, bytes, overlaps ? 24 : -1, notice],
   );
   return asWebhookId(id);
 }
@@ -291,5 +298,27 @@ describe('the jobs of webhooks', () => {
     await at.pool.query('DELETE FROM installation_hold');
     await run();
     expect(names()).toEqual(['web']);
+  });
+
+  it('leave places for other teams while receivers of one answer slowly, and its others stay due', async () => {
+    const slow = await Promise.all(Array.from({ length: 6 }, () => addWebhook({ notice: 'test' })));
+    const other = await addWebhook({ notice: 'test', team: await at.addTeam('other') });
+    const { handlers } = workers();
+    const run = (webhookId: WebhookId) => handlers['deliver-webhook']({ webhookId }, { signal: running() } as never);
+    const answered = Promise.withResolvers<number>();
+    receiver.answer(() => answered.promise);
+    const passes = slow.map(run);
+    await waitFor('four messages', async () => receiver.received.length === 4);
+
+    receiver.answer(() => 200);
+    await run(other);
+
+    expect(receiver.received.map(({ body }) => body.data.team)).toEqual([...Array(4).fill('acme'), 'other']);
+    answered.resolve(200);
+    await Promise.all(passes);
+    const waiting = await webhookStore(at.prisma).findDue(10);
+    expect(waiting).toHaveLength(2);
+    await Promise.all(waiting.map(run));
+    expect(receiver.received).toHaveLength(7);
   });
 });

@@ -1,5 +1,5 @@
 import { areEventsKept, readEvents } from '@corral/cluster-data';
-import type { WebhookId } from '@corral/contracts';
+import type { TeamId, WebhookId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import type { KeyRing } from '@corral/secrets';
 import { backoffMs, type CallGuard, type Log, spreadMs } from '@corral/service';
@@ -22,19 +22,32 @@ const PAGE = 100;
 const CALL_MS_MAX = 10_000;
 /** Longer than an attempt. Another process takes over after it. */
 const LEASE_MS = 60_000;
-/** Then other webhooks have their turn. */
+/** Then other webhooks have their turn: the sweep sends the jobs of those due longest first. */
 const PASS_MS = 20_000;
+/** Passes of one team at the same time in a process, which has 16: receivers that answer slowly delay only their own team. */
+const TEAM_PASSES = 4;
 const retry = { firstMs: 10_000, maxMs: 3_600_000 };
+
+/** Passes over webhooks. One more than its team may have does nothing, and the webhook stays due. */
+export function deliverWebhooks(deps: DeliverDeps) {
+  const passes = new Map<TeamId, number>();
+  const deliver = deliverWebhook(deps);
+  return async (id: WebhookId, signal: AbortSignal): Promise<void> => {
+    const team = await deps.store.teamOf(id);
+    if (team === null || (passes.get(team) ?? 0) >= TEAM_PASSES) return;
+    const count = (more: 1 | -1) => passes.set(team, (passes.get(team) ?? 0) + more);
+    count(1);
+    await deliver(id, signal).finally(() => count(-1));
+  };
+}
 
 /**
  * Posts what a webhook has not had, one message after the other, until one is not accepted. Each is delivered at least once: one that
  * was accepted but not recorded is sent again with the same id.
- *
- * @returns whether more is left to be sent now
  */
-export const deliverWebhook =
+const deliverWebhook =
   (deps: DeliverDeps) =>
-  async (id: WebhookId, signal: AbortSignal): Promise<boolean> => {
+  async (id: WebhookId, signal: AbortSignal): Promise<void> => {
     const { prisma, store } = deps;
     const endsAt = performance.now() + PASS_MS;
     let webhook = await store.claim(id, LEASE_MS);
@@ -54,21 +67,14 @@ export const deliverWebhook =
       const page = await readEvents(prisma, team.id, position, PAGE);
       const wanted = page.events.filter(({ kind }) => kinds.length === 0 || kinds.includes(kind));
       for (const event of wanted) {
-        if (webhook === null) return false;
-        if (signal.aborted || performance.now() > endsAt) {
-          await store.release(webhook);
-          return true;
-        }
+        if (webhook === null) return;
+        if (signal.aborted || performance.now() > endsAt) return store.release(webhook);
         const progress = { position: event.position };
         webhook = await deliver(deps, webhook, messageOfEvent(event, team.slug), progress, signal);
       }
       webhook = webhook && (await store.advance(webhook, { position: page.until }, LEASE_MS));
-      if (webhook !== null && !page.isFull) {
-        await store.release(webhook);
-        return false;
-      }
+      if (webhook !== null && !page.isFull) return store.release(webhook);
     }
-    return false;
   };
 
 /** When events are gone that were not sent, the receiver is told, and what follows begins now. */

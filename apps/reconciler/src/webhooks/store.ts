@@ -54,6 +54,12 @@ export const webhookStore = (prisma: Prisma) => {
       return rows.map(({ id }) => asWebhookId(id));
     },
 
+    /** @returns null when it was deleted */
+    async teamOf(id: WebhookId): Promise<TeamId | null> {
+      const row = await prisma.webhook.findUnique({ where: { id }, select: { teamId: true } });
+      return row && asTeamId(row.teamId);
+    },
+
     /** @returns null when it is not due, which includes that another process has it */
     async claim(id: WebhookId, leaseMs: number): Promise<ClaimedWebhook | null> {
       const now = await readClock(prisma);

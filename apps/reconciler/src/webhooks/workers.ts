@@ -5,7 +5,7 @@ import type { CallGuard } from '@corral/service';
 import { holdStore, unlessHeld } from '../loop/hold.js';
 import { withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
-import { deliverWebhook } from './deliver.js';
+import { deliverWebhooks } from './deliver.js';
 import { type WebhookStore, webhookStore } from './store.js';
 
 export interface WebhookOptions {
@@ -16,7 +16,7 @@ export interface WebhookOptions {
 }
 
 export interface WebhookWorkers {
-  deliver(id: WebhookId, signal: AbortSignal): Promise<boolean>;
+  deliver(id: WebhookId, signal: AbortSignal): Promise<void>;
   /** Sends the jobs of webhooks that are due. */
   sweep(signal: AbortSignal): Promise<void>;
   readonly handlers: JobHandlers<'webhooks'>;
@@ -36,31 +36,25 @@ export function buildWebhookWorkers(services: Services, { keys, guard }: Webhook
   });
   const store = webhookStore(prisma);
   const onOutcome = (outcome: string) => deliveries.inc({ outcome });
-  const deliver = deliverWebhook({ prisma, store, keys, call: guard.call, onOutcome, log });
+  const deliver = deliverWebhooks({ prisma, store, keys, call: guard.call, onOutcome, log });
   const sweep = sweepWebhooks(store, queue);
   const holds = holdStore(prisma);
   return {
     deliver,
     sweep,
     handlers: {
-      'deliver-webhook': ({ webhookId }, { signal }) =>
-        unlessHeld(holds, async () => {
-          if (await deliver(webhookId, signal)) await wake(queue, webhookId);
-        })(signal),
+      'deliver-webhook': ({ webhookId }, { signal }) => unlessHeld(holds, () => deliver(webhookId, signal))(signal),
       'sweep-webhooks': withSignal(sweep),
     },
     concurrency: 16,
   };
 }
 
-const wake = (queue: Queue, webhookId: WebhookId) =>
-  queue.nudge('deliver-webhook', { webhookId }, { jobId: webhookId });
-
 const sweepWebhooks =
   (store: WebhookStore, queue: Queue) =>
   async (signal: AbortSignal): Promise<void> => {
     for (const id of await store.findDue(SWEPT_MAX)) {
       if (signal.aborted) return;
-      await wake(queue, id);
+      await queue.nudge('deliver-webhook', { webhookId: id }, { jobId: id });
     }
   };
