@@ -32,6 +32,18 @@ export function auditRoutes(services: Services) {
   const log = auditLog({ api: apiAudit(prisma), dns: dnsAudit(prisma) });
   const { auditExportsPerTeam: perTeam, auditExportsPerProcess: perProcess } = clusterLimits;
   const exporting = teamConcurrencyLimit({ perTeam, perProcess }, 'Exports of the audit log');
+  /** The log is for administrators. Others take back only what they did themselves, or with DNS tokens that they made. */
+  const isOwnOf = async (res: Response): Promise<(entry: AuditEntryBody) => boolean> => {
+    const { role, account, userId, team } = callerOf(res);
+    if (role === 'admin') return () => true;
+    if (account !== null) return ({ actor }) => actor.kind === 'account' && actor.id === account.id;
+    const tokens = await prisma.dnsToken.findMany({
+      where: { teamId: team.id, createdById: userId },
+      select: { id: true },
+    });
+    const own = new Set([`user ${sessionOf(res)?.userNumber}`, ...tokens.map(({ id }) => `token ${id}`)]);
+    return ({ actor }) => own.has(`${actor.kind} ${actor.id}`);
+  };
   const sendUndone = async (
     req: Request,
     res: Response,
@@ -65,14 +77,14 @@ export function auditRoutes(services: Services) {
     async undoAuditEntry(req, res) {
       const { overwrite = null } = parseUndoEntry(bodyOf(req, { absent: {} }));
       const entry = found(parseEntryId(req.params.id as string));
-      const entries = await entriesToUndo(services, callerOf(res), { entry }, isOwnOf(res));
+      const entries = await entriesToUndo(services, callerOf(res), { entry }, await isOwnOf(res));
       found(entries[0] ?? null);
       await sendUndone(req, res, entries, overwrite);
     },
 
     async undoAudit(req, res) {
       const { overwrite = null, ...wish } = parseUndoEntries(bodyOf(req));
-      const isOwn = isOwnOf(res);
+      const isOwn = await isOwnOf(res);
       const isWanted = (entry: AuditEntryBody) => isOwn(entry) && changeOfEntry(entry).kind !== 'nothing';
       const entries = await entriesToUndo(services, callerOf(res), undoFiltersOf(wish), isWanted);
       await sendUndone(req, res, entries, overwrite);
@@ -80,20 +92,12 @@ export function auditRoutes(services: Services) {
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }
 
-/** The log is for administrators. Others take back only what they did themselves. */
-function isOwnOf(res: Response): (entry: AuditEntryBody) => boolean {
-  const { role, account } = callerOf(res);
-  if (role === 'admin') return () => true;
-  const [kind, id] = account === null ? ['user', String(sessionOf(res)?.userNumber)] : ['account', account.id];
-  return ({ actor }) => actor.kind === kind && actor.id === id;
-}
-
-function undoFiltersOf({ requestId, since, until, actor, name }: UndoEntries): Partial<AuditFilters> {
+function undoFiltersOf({ requestId, since, until, actor, name, token }: UndoEntries): Partial<AuditFilters> {
   if (requestId === undefined && since === undefined) {
     throw invalidField('validation_failed', '/since', 'must be set, or requestId');
   }
   const [from, to] = [parseTime(since ?? ''), parseTime(until ?? '')];
-  return { requestId: requestId ?? null, from, to, actor: actor ?? null, name: name ?? null };
+  return { requestId: requestId ?? null, from, to, actor: actor ?? null, name: name ?? null, token: token ?? null };
 }
 
 function filtersOf(req: Request): AuditFilters {

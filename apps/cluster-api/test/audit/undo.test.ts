@@ -233,6 +233,21 @@ describe('undo of writes of record sets', () => {
     ]);
   });
 
+  it('is also for the member who made the token that wrote', async () => {
+    await mirror('192.0.2.2');
+    const id = await write('192.0.2.1', '192.0.2.2');
+    await undo(team.member, id, {}, '?dryRun=true').expect(404);
+
+    await t.db.dnsToken.update({ where: { id: tokenId }, data: { createdById: team.member.id } });
+
+    await undo(team.member, id).expect(200);
+    const span = { since: new Date(Date.now() - 60_000).toISOString(), token: tokenId };
+    const { body } = await undoAll(team.member, span).expect(200);
+    expect(body.items).toMatchObject([{ entries: [id], to: content('192.0.2.1') }]);
+    const { body: ofOthers } = await undoAll(team.member, { ...span, token: 'another' }).expect(200);
+    expect(ofOthers.items).toEqual([]);
+  });
+
   it('is refused if a later write would be lost, and names who made it', async () => {
     await mirror('192.0.2.3');
     const id = await write('192.0.2.1', '192.0.2.2', { createdAt: new Date(Date.now() - 2_000) });

@@ -122,7 +122,7 @@ export const teamDnsRoutes = [
     method: 'post',
     path: `${team}/audit/{id}/undo/`,
     summary:
-      'Take back what an entry of the audit log did; callers who are no administrators, only what they did themselves',
+      'Take back what an entry of the audit log did; callers who are no administrators, only what they or DNS tokens of theirs did',
     access: 'member',
     partialFor: ['member', 'viewer'],
     answers: { 200: 'undoPlan', 202: 'undoPlan' },
@@ -136,7 +136,7 @@ export const teamDnsRoutes = [
     method: 'post',
     path: `${team}/audit/undo/`,
     summary:
-      'Take back what a request did, or everything in a span of time; callers who are no administrators, only what they did themselves',
+      'Take back what a request did, or everything in a span of time; callers who are no administrators, only what they or DNS tokens of theirs did',
     access: 'member',
     partialFor: ['member', 'viewer'],
     answers: { 200: 'undoPlan', 202: 'undoPlan' },

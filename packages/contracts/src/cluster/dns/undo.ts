@@ -38,6 +38,11 @@ export const undoEntriesSchema = closed([], {
     maxLength: 253,
     description: 'Only entries about a record set or a cluster of this name.',
   },
+  token: {
+    type: 'string',
+    maxLength: clusterLimits.dnsTokenNameCharacters,
+    description: 'Only what this DNS token wrote: its name or id.',
+  },
   overwrite,
 });
 export type UndoEntries = FromSchema<typeof undoEntriesSchema>;
