@@ -132,6 +132,19 @@ describe('GET /usage/', () => {
     expect(points.at(-3)).toMatchObject({ recordedHours: 0, requests: null, nodes: null });
   });
 
+  it('shows what the sleep of each cluster has saved', async () => {
+    await addConnection(test, test.acme);
+    await declareDraft(test, test.acme, 'web');
+    expect((await read()).savedBySleep).toEqual([]);
+    const saved = { savedAmount: '41.2967', savedCurrency: 'EUR', savedSince: new Date(NOW) };
+    await test.db.cluster.updateMany({ where: { name: 'web' }, data: saved });
+
+    expect((await read()).savedBySleep).toEqual([
+      { cluster: 'web', since: '2026-11-24T10:20:00.000Z', amount: '41.30', currency: 'EUR' },
+    ]);
+    expect((await read('', test.globex)).savedBySleep).toEqual([]);
+  });
+
   it('shows days', async () => {
     const { points } = await read('?step=day&from=2026-11-20T12:00:00Z');
 

@@ -162,10 +162,8 @@ describe('recording', () => {
       expect((await add('SELECT dns_tokens FROM usage_hour')).rows).toEqual([{ dns_tokens: 2 }]);
     });
 
-    it('adds up clusters, their nodes and their cost', async () => {
+    async function givenPricedCluster() {
       const connection = await at.addConnection(acme);
-      const cluster = await at.declare(acme, connection, { pools: [{ name: 'general', minimum: 2, maximum: 3 }] });
-      await add(`UPDATE cluster SET node_counts = '{"general":{"ready":1,"total":2}}' WHERE id = $1`, [cluster.id]);
       await add(`INSERT INTO price_list (connection_id, currency, priced_at, prices) VALUES ($1, 'EUR', now(), $2)`, [
         connection,
         JSON.stringify({
@@ -173,12 +171,41 @@ describe('recording', () => {
           primaryIpv4: { fsn1: { hourly: '0.001', monthly: '0.5' } },
         }),
       ]);
+      return at.declare(acme, connection, { pools: [{ name: 'general', minimum: 2, maximum: 3 }] });
+    }
+
+    it('adds up clusters, their nodes and their cost', async () => {
+      const cluster = await givenPricedCluster();
+      await add(`UPDATE cluster SET node_counts = '{"general":{"ready":1,"total":2}}' WHERE id = $1`, [cluster.id]);
 
       await record('10:30');
 
       expect(
         (await add('SELECT clusters, nodes, cost_minimum, cost_maximum, cost_currency FROM usage_hour')).rows,
       ).toEqual([{ clusters: 1, nodes: 2, cost_minimum: '27.2', cost_maximum: '40.8', cost_currency: 'EUR' }]);
+    });
+
+    it('adds what a cluster saves while it sleeps, once for all replicas, and an hour at most after a gap', async () => {
+      const { id } = await givenPricedCluster();
+      const phase = (name: string) => add('UPDATE cluster SET phase = $2 WHERE id = $1', [id, name]);
+      const recorded = async (...times: string[]) => {
+        for (const time of times) await Promise.all([record(time), record(time)]);
+        const { rows } = await add('SELECT saved_amount, saved_currency, saved_since FROM cluster');
+        return rows[0];
+      };
+
+      expect(await recorded('10:00')).toMatchObject({ saved_amount: null });
+      await phase('Hibernated');
+      expect(Number((await recorded('10:05')).saved_amount)).toBe(0);
+      await recorded('10:10', '11:05', '10:50', '16:05');
+      await phase('Ready');
+      await recorded('16:10', '16:30');
+      await phase('Hibernated');
+      const { saved_amount, ...saved } = await recorded('16:40', '16:45');
+
+      expect(saved).toEqual({ saved_currency: 'EUR', saved_since: on('10:05') });
+      // Two nodes, 13.60 each in a month of 730 hours: one hour, one of the gap, and five minutes.
+      expect(Number(saved_amount)).toBeCloseTo(((2 + 1 / 12) * 27.2) / 730, 6);
     });
 
     it('records every team, with its own values only', async () => {

@@ -1,7 +1,7 @@
 import { type ClusterSpec, type NodePoolSpec, weekdayNames } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { costDifferenceOf, costOf } from './cost.js';
+import { costDifferenceOf, costOf, savedPerHourOf } from './cost.js';
 import { aClusterSpec, aPool, aPriceList } from './testing.js';
 
 const prices = aPriceList();
@@ -95,6 +95,23 @@ describe('the cost of a cluster', () => {
     const hibernationSchedule = { timeZone: 'UTC', awake, exceptions: [] };
 
     expect(costOf({ ...spec, hibernated, hibernationSchedule }, prices).monthly).toEqual(monthly);
+  });
+
+  it.each<[string, string | null, string | null]>([
+    ['all of the month, which costs 13.60', null, '13.60'],
+    // 13.60 − 730 × 8/24 × 0.0218
+    ['with a schedule for the nights, less: hours are billed dearer than months', '16:00', '8.30'],
+    ['although its schedule has it always awake', '24:00', '13.60'],
+  ])('is saved by sleep %s', (_what, until, saved) => {
+    const from = until === '24:00' ? '00:00' : '08:00';
+    const awake = until === null ? [] : [{ weekdays: [...weekdayNames], from, until }];
+    const asleep = until === '16:00' ? (730 * 2) / 3 : 730;
+    const hibernationSchedule = { timeZone: 'UTC', awake, exceptions: [] };
+    const pools = ofPools({ minimum: 1, maximum: 2 }, { source: 'pooled', maximum: 2 });
+    const spec = until === null ? pools : { ...pools, hibernationSchedule };
+
+    expect(savedPerHourOf(spec, prices)?.times(asleep).toFixed(2)).toBe(saved);
+    expect(savedPerHourOf(spec, null)).toBeNull();
   });
 
   it('of a hibernated cluster is the price of its adopted servers', () => {

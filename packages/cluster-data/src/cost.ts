@@ -137,6 +137,22 @@ export function costOf(
   };
 }
 
+/**
+ * What an hour of sleep saves, net, with the fewest nodes: the difference of the monthly cost to that of a cluster which is always awake,
+ * divided by the hours asleep. Null if a price is unknown.
+ */
+export function savedPerHourOf(spec: ClusterSpec, prices: KnownPrices | null): Big | null {
+  const { hibernationSchedule, ...unscheduled } = spec;
+  const share = hibernationSchedule === undefined ? 1 : 1 - awakeShareOf(hibernationSchedule);
+  // Asleep against a schedule that knows no sleep.
+  const asleep = { ...(share === 0 ? unscheduled : spec), hibernated: true };
+  const saved = differenceOf(
+    costOf(asleep, prices).monthly.minimum,
+    costOf({ ...unscheduled, hibernated: false }, prices).monthly.minimum,
+  );
+  return saved === null ? null : new Big(saved).div(HOURS_PER_MONTH * (share || 1)).round(SUMMAND_DIGITS);
+}
+
 /** Returns what a change adds to the cost. Null stands for a cluster that does not exist and costs nothing. */
 export function costDifferenceOf(before: Cost | null, after: Cost | null): CostDifference {
   const between = (of: 'hourly' | 'monthly') => ({
@@ -188,6 +204,8 @@ function awakeMonthOf(
 
 /** Digits after the point of an amount that a share of the month makes endless. */
 const AMOUNT_DIGITS = 4;
+/** Of one that is added up for years. */
+const SUMMAND_DIGITS = 10;
 
 function totalOf(ranges: readonly Range[]): Range {
   return {

@@ -5,7 +5,7 @@ import { callerOf } from '../http/caller.js';
 import { invalidField } from '../problem.js';
 import type { Services } from '../services.js';
 import { isWrongRange, type UsageRange, usageRangeOf, usageSeries } from './rules.js';
-import { listHours } from './store.js';
+import { listHours, listSaved } from './store.js';
 
 /** The handler for usage. */
 export function usageRoutes({ prisma, now }: Services) {
@@ -13,8 +13,10 @@ export function usageRoutes({ prisma, now }: Services) {
     async getUsage(req, res) {
       const time = now();
       const range = rangeOf(req, time);
-      const hours = await listHours(prisma, callerOf(res).team.id, range, time);
-      res.json(usageSeries(hours, range, time) satisfies UsageBody);
+      const { team } = callerOf(res);
+      const hours = await listHours(prisma, team.id, range, time);
+      const savedBySleep = await listSaved(prisma, team.id);
+      res.json({ ...usageSeries(hours, range, time), savedBySleep } satisfies UsageBody);
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

@@ -78,7 +78,11 @@ const SETTLED_MS = (retentionLimits.usageCatchUpHours + 1) * HOUR_MS;
  *
  * @param now Unix time in ms
  */
-export function usageSeries(hours: readonly HourRecord[], { step, from, to }: UsageRange, now: number): UsageBody {
+export function usageSeries(
+  hours: readonly HourRecord[],
+  { step, from, to }: UsageRange,
+  now: number,
+): Omit<UsageBody, 'savedBySleep'> {
   const byStart = new Map(hours.map((record) => [record.hour.getTime(), record]));
   const each = stepMs[step];
   const points: UsagePoint[] = [];

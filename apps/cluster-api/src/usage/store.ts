@@ -1,4 +1,4 @@
-import { retentionLimits, type TeamId } from '@corral/contracts';
+import { retentionLimits, type TeamId, type UsageBody } from '@corral/contracts';
 import type { Prisma } from '@corral/database';
 import { HOUR_MS, type HourRecord, type UsageRange } from './rules.js';
 
@@ -18,3 +18,18 @@ export const listHours = (
     },
     orderBy: { hour: 'asc' },
   });
+
+/** What the sleep of each cluster has saved, in the order of their names, in hundredths of the currency. */
+export async function listSaved(prisma: Prisma, teamId: TeamId): Promise<UsageBody['savedBySleep']> {
+  const rows = await prisma.cluster.findMany({
+    where: { teamId, savedSince: { not: null } },
+    orderBy: { name: 'asc' },
+    select: { name: true, savedAmount: true, savedCurrency: true, savedSince: true },
+  });
+  return rows.map(({ name: cluster, savedAmount, savedCurrency, savedSince }) => ({
+    cluster,
+    since: (savedSince as Date).toISOString(),
+    amount: (savedAmount as NonNullable<typeof savedAmount>).toFixed(2),
+    currency: savedCurrency as string,
+  }));
+}

@@ -63,6 +63,7 @@ async function recordSamples(samples: SampleStore, { teams, at, recordsLimit }: 
     dns.map((sample) => ({ ...sample, ...clusterUsageOf(clusters.get(sample.teamId) ?? []) })),
     recordsLimit,
   );
+  await samples.recordSleep([...clusters.values()].flat(), at);
 }
 
 export interface UsageOptions {

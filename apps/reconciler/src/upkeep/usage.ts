@@ -11,6 +11,7 @@ import {
   poolsOfCluster,
   priceColumns,
   pricesOf,
+  savedPerHourOf,
   seenOf,
   selectOf,
   storedSpecOf,
@@ -27,6 +28,12 @@ export interface UsedCluster {
   readonly phase: string;
   readonly observed: ObservedCluster | null;
   readonly nodeCounts: NodeCounts | null;
+}
+
+interface SleepingCluster extends UsedCluster {
+  readonly id: string;
+  /** When the last recording found it hibernated; null while it is awake. */
+  readonly sleptAt: Date | null;
 }
 
 interface ClusterUsage {
@@ -82,6 +89,7 @@ type DnsSample = Pick<Sample, 'teamId' | 'sampledAt' | 'records' | 'dnsTokens'>;
 interface ClusterRow extends DeclaredRow, ObservedRow, PricesRow {
   readonly teamId: string;
   readonly nodeCounts: unknown;
+  readonly sleptAt: Date | null;
   readonly pools: readonly NodePoolRow[];
 }
 
@@ -113,18 +121,42 @@ export const sampleStore = ({ pool, prisma }: Database) => ({
     return rows.map((row) => ({ ...row, teamId: asTeamId(row.teamId), sampledAt: now }));
   },
 
-  async readClusters(teamIds: readonly TeamId[]): Promise<ReadonlyMap<TeamId, readonly UsedCluster[]>> {
+  async readClusters(teamIds: readonly TeamId[]): Promise<ReadonlyMap<TeamId, readonly SleepingCluster[]>> {
     const { rows } = await pool.query<ClusterRow>({
       text: `
         SELECT cluster.team_id AS "teamId", ${selectOf('cluster', { ...clusterColumns.declared, ...clusterColumns.observed })},
-               cluster.node_counts AS "nodeCounts", ${selectOf('price_list', priceColumns)}, ${poolsOfCluster} AS pools
+               cluster.node_counts AS "nodeCounts", cluster.slept_at AS "sleptAt", ${selectOf('price_list', priceColumns)}, ${poolsOfCluster} AS pools
         FROM cluster LEFT JOIN price_list ON price_list.connection_id = cluster.connection_id
         WHERE cluster.team_id = ANY ($1::uuid[])`,
       values: [teamIds],
     });
-    const byTeam = new Map<TeamId, UsedCluster[]>(teamIds.map((id) => [id, []]));
+    const byTeam = new Map<TeamId, SleepingCluster[]>(teamIds.map((id) => [id, []]));
     for (const row of rows) byTeam.get(asTeamId(row.teamId))?.push(usedCluster(row));
     return byTeam;
+  },
+
+  /**
+   * Adds what the sleep of clusters has saved since the last recording, if that found them asleep too. After a gap this is an hour at most,
+   * because nobody knows how they slept in it. A change of the currency begins at zero.
+   */
+  async recordSleep(clusters: readonly SleepingCluster[], at: Date): Promise<void> {
+    for (const { id, phase, spec, prices, sleptAt } of clusters) {
+      const saved = phase === 'Hibernated' ? savedPerHourOf(spec, prices) : null;
+      if (saved === null && sleptAt === null) continue;
+      await pool.query({
+        text: `
+          UPDATE cluster
+          SET slept_at = CASE WHEN $3::text IS NOT NULL THEN $4::timestamptz END,
+              saved_since = CASE WHEN $3 <> coalesce(saved_currency, '') THEN $4 ELSE saved_since END,
+              saved_amount = CASE
+                WHEN $3 <> coalesce(saved_currency, '') THEN 0
+                WHEN slept_at IS NULL THEN saved_amount
+                ELSE saved_amount + coalesce($2::numeric, 0) * least(extract(epoch FROM $4 - slept_at), 3600) / 3600 END,
+              saved_currency = coalesce($3, saved_currency)
+          WHERE id = $1 AND (slept_at IS NULL OR slept_at < $4)`,
+        values: [id, saved?.toFixed() ?? null, saved && prices?.currency, at],
+      });
+    }
   },
 
   /**
@@ -170,9 +202,11 @@ export const sampleStore = ({ pool, prisma }: Database) => ({
 });
 export type SampleStore = ReturnType<typeof sampleStore>;
 
-function usedCluster(row: ClusterRow): UsedCluster {
+function usedCluster(row: ClusterRow): SleepingCluster {
   const { phase, observed } = seenOf(row);
   return {
+    id: row.id,
+    sleptAt: row.sleptAt,
     spec: { ...storedSpecOf(row), nodePools: row.pools.map(poolSpecOf) },
     prices: pricesOf(row),
     phase,

@@ -419,6 +419,7 @@ export const clusterAnswerExamples: Readonly<Record<string, object>> = {
   },
   RecordSetChanges: { items: [{ name: 'www.acme', type: 'A', changedAt: at, changedBy: auditEntry.actor }] },
   UsagePoint: usagePoint,
+  SavedBySleep: { cluster: 'web', since: at, amount: '41.30', currency: 'EUR' },
   AuditEntry: auditEntry,
   UndoPlan: undoPlan,
   TeamEvent: teamEvent,

@@ -181,6 +181,7 @@ const answerParts = {
   LeftDnsTokens: clusterAnswerSchemas.memberRemoval.properties.dns_tokens,
   LeftDnsToken: clusterAnswerSchemas.memberRemoval.properties.dns_tokens.properties.revoked.items,
   UsagePoint: usage.properties.points.items,
+  SavedBySleep: usage.properties.savedBySleep.items,
   AuditActor: auditEntry.properties.actor,
   AuditTarget: auditEntry.properties.target,
   DnsWrite: auditEntry.properties.dns.anyOf[0],

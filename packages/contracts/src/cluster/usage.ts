@@ -1,14 +1,14 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { exactly } from '../schema-objects.js';
 import { clusterLimits } from './limits.js';
-import { time } from './schema-parts.js';
+import { filled, time } from './schema-parts.js';
 
 export const usageSteps = ['hour', 'day'] as const;
 export type UsageStep = (typeof usageSteps)[number];
 
 const numberOrGap = (description: string) => ({ type: ['integer', 'null'], minimum: 0, description }) as const;
-const amountOrGap = (description: string) =>
-  ({ type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$', description }) as const;
+const amount = { type: 'string', pattern: '^\\d+(\\.\\d+)?$' } as const;
+const amountOrGap = (description: string) => ({ ...amount, type: ['string', 'null'], description }) as const;
 
 const usagePointSchema = exactly({
   from: { ...time, description: 'Start of the hour or day, in UTC.' },
@@ -60,6 +60,17 @@ export const usageSchema = exactly({
     maxItems: clusterLimits.usagePointsMax,
     items: usagePointSchema,
     description: 'One for each hour or day, oldest first, without omissions.',
+  },
+  savedBySleep: {
+    type: 'array',
+    items: exactly({
+      cluster: { ...filled, description: 'Its name.' },
+      since: { ...time, description: 'When it was first recorded asleep.' },
+      amount: { ...amount, description: 'Decimal string.' },
+      currency: filled,
+    }),
+    description:
+      'What clusters have saved while they were hibernated, whatever the range: net, with the fewest nodes, against nodes that always run.',
   },
 });
 export type UsageBody = FromSchema<typeof usageSchema>;
