@@ -5,9 +5,10 @@ import { once } from 'node:events';
 import { connect, isIPv6 } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fairQueue, openScope } from '@corral/admission';
+import { canonicalAddress } from '@corral/contracts';
 import type { HostAndPort } from '@corral/service';
 import { type Answer, type DecodedPacket, decode, encode, type RecordType } from 'dns-packet';
-import { canonicalIpv6, type ServedRecord } from './actions/propagation.js';
+import type { ServedRecord } from './actions/propagation.js';
 
 export type NameServer = HostAndPort;
 
@@ -84,7 +85,7 @@ function valueIn(answer: Answer): string | null {
     case 'A':
       return answer.data;
     case 'AAAA':
-      return canonicalIpv6(answer.data);
+      return canonicalAddress(answer.data);
     case 'CNAME':
       return answer.data.toLowerCase();
     case 'TXT':

@@ -100,6 +100,17 @@ describe('an action of a write, where the gateway knows the name servers', () =>
     await other.close();
   });
 
+  it('goes on in another gateway when its own is gone', async () => {
+    await start();
+    const { id } = await create(nextName());
+    await gateway.close();
+    await start();
+
+    expect(await get(id)).toMatchObject({ status: 'running', finished: null });
+    catchUp();
+    expect(await ended(id)).toMatchObject({ status: 'success' });
+  });
+
   it('is in lists as what it is', async () => {
     const { token } = await base.createTeam(`lists-${++names}`);
     await start();

@@ -1,5 +1,4 @@
-import { isIPv6, SocketAddress } from 'node:net';
-import { absoluteName } from '@corral/contracts';
+import { absoluteName, canonicalAddress } from '@corral/contracts';
 import { type PropagatingWrite, readRrsetBody, withMember } from '@corral/dns-data';
 
 /** A record as a name server answers it, its value in canonical form. */
@@ -55,7 +54,7 @@ export function isServed({ present, absent, ttl }: Expectation, served: readonly
 export function canonicalValue(type: string, value: string, zoneName: string): string {
   switch (type) {
     case 'AAAA':
-      return canonicalIpv6(value);
+      return canonicalAddress(value) ?? value;
     case 'CNAME':
       return absoluteName(value, `${zoneName}.`).slice(0, -1);
     case 'TXT':
@@ -64,10 +63,6 @@ export function canonicalValue(type: string, value: string, zoneName: string): s
       return value;
   }
 }
-
-/** An address as it came in a packet or in a body. */
-export const canonicalIpv6 = (address: string): string =>
-  isIPv6(address) ? new SocketAddress({ address, family: 'ipv6' }).address : address;
 
 /** The bytes of all strings together, one character each: where a text is split has no meaning (RFC 7208 section 3.3). */
 function textOf(value: string): string {

@@ -20,8 +20,12 @@ export function canonicalAddress(text: string): string | null {
 function canonicalIpv6(text: string): string | null {
   if (!/^[\da-f:.]+(\/\d+)?$/i.test(text) || !Address6.isValid(text)) return null;
   const address = new Address6(text);
-  return text.includes('/') ? `${address.startAddress().correctForm()}/${address.subnetMask}` : address.correctForm();
+  if (text.includes('/')) return `${address.startAddress().correctForm()}/${address.subnetMask}`;
+  return address.isInSubnet(mappedIpv4) ? address.to4in6() : address.correctForm();
 }
+
+/** Their last 32 bits are written as an IPv4 address (RFC 5952 section 5). */
+const mappedIpv4 = new Address6('::ffff:0:0/96');
 
 /** The prefix that a cloud server has to itself. */
 const SERVER_PREFIX = 64;
