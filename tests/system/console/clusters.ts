@@ -135,6 +135,15 @@ export function testClusters(started: () => RunningConsole): void {
     await sleep.getByText('awake mon tue wed thu fri sat 07:00-20:00 Europe/Berlin').waitFor();
     await sleep.getByText(/^(asleep|awake) until \w{3} \d{1,2} \w{3} (07|20):00/).waitFor();
     await sleep.getByText(/^−\d.* EUR$/).waitFor();
+    // As after a fortnight.
+    await page.route(/\/usage\/\?/, async (route) => {
+      const answer = await route.fetch();
+      const since = new Date(Date.now() - 14 * 86_400_000).toISOString();
+      const savedBySleep = [{ cluster: 'nightly', since, amount: '41.30', currency: 'EUR' }];
+      await route.fulfill({ response: answer, json: { ...(await answer.json()), savedBySleep } });
+    });
+    await page.reload();
+    await sleep.getByText(/^Saved since .*ago\): 41\.30 EUR$/).waitFor();
     await closePage(page);
   });
 

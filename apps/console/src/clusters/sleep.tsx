@@ -8,13 +8,13 @@ import {
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useState } from 'react';
-import { teamKey } from '../api/queries.js';
+import { teamKey, usageQuery } from '../api/queries.js';
 import { planChange } from '../cluster-form/plan.js';
 import { useTeam } from '../shell/use-team.js';
 import { Facts } from '../ui/facts.js';
-import { costDifferenceText } from '../ui/money.js';
+import { costDifferenceText, moneyRange } from '../ui/money.js';
 import { Section } from '../ui/page.js';
-import { useNow } from '../ui/time.js';
+import { Expiry, useNow } from '../ui/time.js';
 import { sleepText } from './sleep-text.js';
 
 const ScheduleDialog = lazy(async () => ({ default: (await import('./schedule-dialog.js')).ScheduleDialog }));
@@ -44,12 +44,28 @@ export function Sleep({ team, cluster }: SleepProps) {
       ) : (
         <Schedule team={team} cluster={cluster} schedule={schedule} isPriced={isChangeable} />
       )}
+      <Saved team={team} name={cluster.metadata.name} />
       {isOpen && isChangeable && (
         <Suspense>
           <ScheduleDialog team={team} cluster={cluster} onClose={() => setOpen(false)} />
         </Suspense>
       )}
     </Section>
+  );
+}
+
+/** What sleep has saved so far, by a schedule or by hand; nothing before the first time. */
+function Saved({ team, name }: { readonly team: string; readonly name: string }) {
+  const today = () => ({ step: 'day' as const, from: new Date().toISOString() });
+  const usage = useQuery(usageQuery(team, 'today', today)).data;
+  const saved = usage?.savedBySleep.find(({ cluster }) => cluster === name);
+  if (saved === undefined) return null;
+  const { since, amount, currency } = saved;
+  return (
+    <p>
+      Saved since <Expiry at={since} />:{' '}
+      <strong className="numeric">{moneyRange({ minimum: amount, maximum: amount }, currency)}</strong>
+    </p>
   );
 }
 
