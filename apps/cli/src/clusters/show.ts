@@ -1,9 +1,11 @@
+import { isCorralError } from '@corral/client';
 import { type ClusterPhase, scheduleText } from '@corral/contracts';
 import type { Cli } from '../cli.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts, renderTable } from '../output/table.js';
+import { savedText } from '../usage/usage-command.js';
 import { rangeText } from './plan-text.js';
-import { type Cluster, connectTeam, getCluster, listClustersOf } from './team-api.js';
+import { type Cluster, connectTeam, getCluster, listClustersOf, type TeamApi } from './team-api.js';
 
 interface ListOptions {
   readonly phase?: ClusterPhase[];
@@ -23,11 +25,24 @@ export async function listClusters(cli: Cli, { phase, connection }: ListOptions)
 }
 
 export async function showCluster(cli: Cli, name: string): Promise<void> {
-  const cluster = await getCluster(await connectTeam(cli), name);
-  cli.result(cluster, () => clusterText(cluster));
+  const api = await connectTeam(cli);
+  const cluster = await getCluster(api, name);
+  const saved = cli.options.output === 'table' ? await savedBySleep(api, name) : null;
+  cli.result(cluster, () => clusterText(cluster, saved));
 }
 
-function clusterText(cluster: Cluster): string {
+/** Null also for a service account of some clusters, which has no access to the usage of the team. */
+async function savedBySleep({ client, team, signal }: TeamApi, name: string): Promise<string | null> {
+  const query = { step: 'day' as const, from: new Date().toISOString() };
+  const usage = await client.getUsage({ team }, { query, signal }).catch((error: unknown) => {
+    if (isCorralError(error)) return null;
+    throw error;
+  });
+  const saved = usage?.body.savedBySleep.find(({ cluster }) => cluster === name);
+  return saved === undefined ? null : savedText(saved);
+}
+
+function clusterText(cluster: Cluster, saved: string | null): string {
   const { metadata, spec, status } = cluster;
   const { lastOperation, cost, apiServer } = status;
   const { minimum, maximum } = cost.monthly;
@@ -42,6 +57,7 @@ function clusterText(cluster: Cluster): string {
     ['Deletion', spec.deletionProtection ? 'protected' : null],
     ['API server', apiServer?.url],
     ['Cost', minimum === null || maximum === null ? null : `${minimum} to ${maximum} ${cost.currency ?? ''} per month`],
+    ['Saved', saved === null ? null : `${saved}, by its sleep`],
     ['Operation', lastOperation === null ? null : `${lastOperation.kind} ${lastOperation.state} ${lastOperation.id}`],
     ['Error', lastOperation !== null && 'message' in lastOperation.error ? lastOperation.error.message : null],
     ['Created', metadata.createdAt],

@@ -1,3 +1,4 @@
+import type { ClusterSchemas } from '@corral/client';
 import { usageSteps } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { Cli, WithCli } from '../cli.js';
@@ -36,6 +37,7 @@ async function showUsage(cli: Cli, query: UsageOptions): Promise<void> {
           'Provider',
           upstream.remaining === null ? null : `${upstream.remaining} of ${upstream.limit} calls left for all teams`,
         ],
+        ...body.savedBySleep.map((saved) => ['Saved', `${savedText(saved)} by the sleep of ${saved.cluster}`] as const),
       ]).trimEnd(),
     );
   }
@@ -51,6 +53,10 @@ async function showUsage(cli: Cli, query: UsageOptions): Promise<void> {
     }),
   );
 }
+
+/** "41.30 EUR since 2026-11-21T11:45:00.000Z" */
+export const savedText = ({ amount, currency, since }: ClusterSchemas['SavedBySleep']): string =>
+  `${amount} ${currency} since ${since}`;
 
 export function catalogueCommand(withCli: WithCli): Command {
   return new Command('catalogue')
