@@ -22,6 +22,7 @@ interface UndoOptions {
   readonly until?: string;
   readonly actor?: string;
   readonly name?: string;
+  readonly token?: string;
   readonly overwrite?: boolean;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -36,6 +37,7 @@ export function undoCommand(withCli: WithCli): Command {
     .option('--until <time>', 'entries before this time, or until so long ago', timeOption)
     .option('--actor <actor>', 'of these, only what this person or kind of caller did')
     .option('--name <name>', 'of these, only entries about this name')
+    .option('--token <token>', 'of these, only what this DNS token wrote: its name or id')
     .option('--overwrite', 'take back later changes, too, where the plan names some')
     .addOption(dryRunOption())
     .addOption(yesOption())
@@ -73,14 +75,16 @@ async function undo(cli: Cli, entry: string | undefined, command: Command): Prom
 }
 
 function senderOf({ client, team, signal }: TeamApi, entry: string | undefined, options: UndoOptions) {
-  const { request: requestId, since, until, actor, name } = options;
+  const { request: requestId, since, until, actor, name, token } = options;
   const isSpan = requestId !== undefined || since !== undefined;
   if ((entry === undefined) !== isSpan) throw usageError('Name an entry, or --request, or --since.');
   return ({ dryRun, overwrite }: { readonly dryRun: boolean; readonly overwrite?: string }) => {
     const sent = { ...(dryRun && { query: { dryRun } }), signal };
     const body = overwrite === undefined ? {} : { overwrite };
     if (entry !== undefined) return client.undoAuditEntry({ team, id: entry }, { ...sent, body });
-    const span = Object.entries({ requestId, since, until, actor, name }).filter(([, value]) => value !== undefined);
+    const span = Object.entries({ requestId, since, until, actor, name, token }).filter(
+      ([, value]) => value !== undefined,
+    );
     return client.undoAudit({ team }, { ...sent, body: { ...Object.fromEntries(span), ...body } });
   };
 }

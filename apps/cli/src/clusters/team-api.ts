@@ -55,19 +55,23 @@ const NO_TEAM = 'Say for which team: --team, CORRAL_TEAM, or `corral login --tea
 
 /** The team of a person with one team. */
 async function onlyTeam(client: CorralClient, signal: AbortSignal): Promise<string> {
-  const teams = await client.getMe({}, { signal }).then(
-    ({ body }) => body.teams.map(({ slug }) => slug),
-    (error: unknown) => {
-      // Service accounts cannot ask who they are.
-      if (isCorralError(error) && error.status === 403) throw usageError(NO_TEAM);
-      throw error;
-    },
-  );
-  const [team, ...others] = teams;
+  const me = await findMe(client, signal);
+  if (me === null) throw usageError(NO_TEAM);
+  const [team, ...others] = me.teams.map(({ slug }) => slug);
   if (team === undefined)
     throw new CliError('refused', 'You do not belong to a team yet. Ask an administrator of a team to invite you.');
-  if (others.length > 0) throw usageError(`${NO_TEAM} You are a member of ${teams.join(', ')}.`);
+  if (others.length > 0) throw usageError(`${NO_TEAM} You are a member of ${[team, ...others].join(', ')}.`);
   return team;
+}
+
+/** @returns null for a service account, which cannot ask who it is */
+export async function findMe(client: CorralClient, signal: AbortSignal) {
+  try {
+    return (await client.getMe({}, { signal })).body;
+  } catch (error) {
+    if (isCorralError(error) && error.status === 403) return null;
+    throw error;
+  }
 }
 
 /** @returns null when there is none, or when the caller has no access to it */

@@ -1,13 +1,21 @@
 import { readFile, stat } from 'node:fs/promises';
-import { decodeZoneFile, type ParsedZoneFile, type ZoneFileProblem, zoneFileLimits } from '@corral/contracts';
-import { originIn, planZoneFile, readZoneFile, type ZoneFilePlan } from '@corral/domain';
+import {
+  clusterLimits,
+  decodeZoneFile,
+  type ParsedZoneFile,
+  type ZoneFileProblem,
+  zoneFileLimits,
+} from '@corral/contracts';
+import { type ChangePlan, originIn, planZoneFile, readZoneFile, type ZoneFilePlan } from '@corral/domain';
 import type { Cli } from '../cli.js';
+import { connectTeam, findMe } from '../clusters/team-api.js';
 import { CliError, CliExit, usageError } from '../exit-codes.js';
 import { confirm, confirmCount, readAllBytes } from '../output/ask.js';
 import { plural } from '../output/plural.js';
 import { printable } from '../output/table.js';
 import { withDiffCodes } from '../output/with-diff-codes.js';
-import { connectZone, type DnsZone } from './dns-zone.js';
+import { dnsAccess } from '../settings/settings.js';
+import { connectZone, type DnsTokenFacts, type DnsZone } from './dns-zone.js';
 import { planBody, planText } from './plan-text.js';
 import { runPlan } from './run-plan.js';
 
@@ -47,7 +55,27 @@ export async function importZoneFile(cli: Cli, givenFile: string | undefined, op
   }
   if (plan.waves.length === 0) return;
   await confirmPlan(cli, planned, { ...options, dryRun, confirmed });
-  if (!dryRun) await runPlan(cli, zone, plan);
+  if (!dryRun) await runImport(cli, zone, plan);
+}
+
+/** Says how all of it is taken back, also after a failure, unless it is too much for one undo. */
+async function runImport(cli: Cli, zone: DnsZone, plan: ChangePlan): Promise<void> {
+  const isMuch = plan.waves.flat().length > clusterLimits.undoEntries;
+  const writer = isMuch ? null : await writerOf(cli, zone.facts);
+  const since = new Date().toISOString();
+  await runPlan(cli, zone, plan).finally(() => {
+    if (writer === null) return;
+    cli.note(`Take it back: corral audit undo --since ${since} --until ${new Date().toISOString()} ${writer}`);
+  });
+}
+
+/** What selects the entries of who writes. Null for a demo, whose changes cannot be taken back. */
+async function writerOf(cli: Cli, { kind, id }: DnsTokenFacts): Promise<string | null> {
+  if (kind === 'demo') return null;
+  if (dnsAccess(await cli.given()) !== null) return `--token ${id}`;
+  // The token of a session is replaced every 15 minutes.
+  const { client, signal } = await connectTeam(cli);
+  return `--actor ${(await findMe(client, signal))?.email ?? 'account'}`;
 }
 
 /** The parser of options takes a file that follows `--prune` for its value. */

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import { connect } from 'node:tls';
 import { isCorralError } from '@corral/client';
 import type { Cli } from '../cli.js';
-import { connectTeam } from '../clusters/team-api.js';
+import { connectTeam, findMe } from '../clusters/team-api.js';
 import { connectDns } from '../dns/dns-zone.js';
 import { CliError } from '../exit-codes.js';
 import { chosenContext, clusterAccess, dnsAccess, type Given } from '../settings/settings.js';
@@ -88,14 +88,7 @@ export function clockOf({ clockAheadSeconds: seconds }: Pick<Answered, 'clockAhe
 /** @throws CorralError for a token that is not accepted */
 export async function tokenOf(cli: Cli): Promise<Result> {
   const { client, team, signal } = await connectTeam(cli);
-  const me = await client.getMe({}, { signal }).then(
-    ({ body }) => body,
-    (error: unknown) => {
-      // Service accounts cannot ask who they are.
-      if (isCorralError(error) && error.status === 403) return null;
-      throw error;
-    },
-  );
+  const me = await findMe(client, signal);
   if (me !== null) {
     const role = me.teams.find(({ slug }) => slug === team)?.role;
     if (role === undefined) throw new CliError('notFound', `${me.email} does not belong to team ${team}.`);
