@@ -29,6 +29,7 @@ export const clusterCommands = {
   getConnection: 'connections get',
   deleteConnection: 'connections delete',
   verifyConnection: 'connections verify',
+  listProjectServers: 'servers find',
   getProjectServer: 'servers find',
   listAdoptedServers: 'servers list',
   adoptServer: 'servers adopt',

@@ -83,6 +83,22 @@ describe('projects', () => {
       expect((await ask()).kind).toBe('uncertain');
     });
 
+    it('list the servers without a label, and take half a list for none', async () => {
+      const query = { label_selector: '!mcm.gardener.cloud/cluster', sort: 'name', per_page: '50' };
+      const ask = () => within((project) => project.listServersWithout('mcm.gardener.cloud/cluster'));
+
+      provider()
+        .get('/servers')
+        .query(query)
+        .reply(200, { servers: [server] }, { date });
+      expect(await ask()).toMatchObject({ kind: 'ok', value: [{ id: server.id, serverType: 'cax11' }] });
+      provider()
+        .get('/servers')
+        .query(query)
+        .reply(200, { servers: [server, {}] }, { date });
+      expect((await ask()).kind).toBe('uncertain');
+    });
+
     it('find the image of an architecture, or null', async () => {
       const query = { type: 'system', status: 'available', name: 'ubuntu-24.04', architecture: 'arm' };
       const images = [

@@ -13,7 +13,7 @@ export function isLabelKey(key: string): boolean {
 export const isLabelValue = (value: string): boolean => value === '' || namePattern.test(value);
 
 /**
- * Parses a label selector of the provider or Kubernetes. Only `k`, `k=v` and `k in (a,b)` are known; commas mean AND.
+ * Parses a label selector of the provider or Kubernetes. Only `k`, `!k`, `k=v` and `k in (a,b)` are known; commas mean AND.
  * The empty selector matches everything.
  *
  * @param refusal creates the error to throw for any other part
@@ -25,6 +25,10 @@ export function parseLabelSelector(selector: string, refusal: (part: string) => 
 }
 
 function parseRequirement(text: string, refusal: (part: string) => Error): LabelTest {
+  if (text.startsWith('!')) {
+    const hasKey = parseRequirement(text.slice(1), refusal);
+    return (labels) => !hasKey(labels);
+  }
   const [, key = '', one, list] = /^([^\s=!]+)(?:=(\S*)|\s+in\s*\(([^()]*)\))?$/.exec(text) ?? [];
   const values = one === undefined ? list?.split(',').map((value) => value.trim()) : [one];
   if (!isLabelKey(key) || values?.every(isLabelValue) === false) throw refusal(text);

@@ -19,8 +19,8 @@ export function serversCommand(withCli: WithCli): Command {
   command.command('list <connection>').description('list the adopted servers').action(withCli(listServers));
   command.command('get <connection> <number>').description('show an adopted server').action(withCli(showServer));
   command
-    .command('find <connection> <number>')
-    .description('look up a server in the project, and whether it can be adopted (administrators)')
+    .command('find <connection> [number]')
+    .description('list servers in the project, or look one up, and whether they can be adopted (administrators)')
     .action(withCli(findServer));
   command
     .command('adopt <connection> <number>')
@@ -88,8 +88,19 @@ const show = (cli: Cli, server: Server) =>
     ]),
   );
 
-async function findServer(cli: Cli, ref: string, number: string): Promise<void> {
+async function findServer(cli: Cli, ref: string, number?: string): Promise<void> {
   const { client, team, signal } = await connectTeam(cli);
+  if (number === undefined) {
+    const { body: found } = await client.listProjectServers({ team, ref }, { signal });
+    return showList(cli, found.items, 'servers that are no nodes', {
+      NUMBER: ({ serverID }) => serverID,
+      NAME: ({ name }) => name,
+      TYPE: ({ serverType }) => serverType,
+      LOCATION: ({ location }) => location,
+      STATE: ({ state }) => state,
+      ADOPTABLE: ({ adoptable, reason }) => (adoptable ? 'yes' : `no: ${reason}`),
+    });
+  }
   const { body } = await client.getProjectServer({ team, ref, server_id: numberOf(number) }, { signal });
   cli.result(body, () =>
     renderFacts([

@@ -73,13 +73,9 @@ export async function declareConnection(
   spec: ConnectionSpecInput,
   preconditions: Preconditions,
 ): Promise<{ connection: ConnectionRecord; isNew: boolean }> {
-  const check = (current: ConnectionRecord | null) => {
-    checkPreconditions(preconditions, current && connectionTagOf(current));
-    checkConnectionSpec(current, spec);
-  };
+  const check = (current: ConnectionRecord | null) => checkDeclaration(current, spec, preconditions);
   check(await findConnection(services.prisma, caller, ref));
-  const judged = spec.token === undefined ? null : await judge(services, caller, spec.token);
-  if (judged !== null) await refuseOtherProject(services, caller, ref, judged.token);
+  const judged = await judgeDeclared(services, caller, ref, spec);
   const { users, isDue, ...declared } = await services.changeTeam(caller, async (tx, now) => {
     const change = { tx, caller, now };
     const current = await lockConnectionOf(change, ref);
@@ -97,6 +93,61 @@ export async function declareConnection(
   for (const id of users?.servers ?? []) services.wake.server(id);
   if (isDue) services.wake.connections();
   return declared;
+}
+
+/**
+ * The connection as it would be, with what the provider says about its token. Stores nothing.
+ *
+ * @param ref null: one would be generated
+ * @throws Problem `validation_failed`, `immutable_field`, `quota_exceeded`, `connection_project_mismatch`, `precondition_failed`
+ */
+export async function previewConnection(
+  services: Services,
+  caller: Caller,
+  ref: string | null,
+  spec: ConnectionSpecInput,
+  preconditions: Preconditions = { ifMatch: null, ifNoneMatch: null },
+): Promise<ConnectionRecord> {
+  const current = ref === null ? null : await findConnection(services.prisma, caller, ref);
+  checkDeclaration(current, spec, preconditions);
+  if (current === null) await checkQuota({ tx: services.prisma, caller });
+  const judged = await judgeDeclared(services, caller, ref, spec);
+  const now = new Date();
+  const shown = current ?? newConnection(ref ?? makeConnectionRef(), now);
+  const { phase, message, project, isVerified } =
+    judged === null ? { ...shown, isVerified: false } : tokenStatusOf(judged.verdict, null, 0);
+  const { name = shown.name, provider, providerConfig } = spec;
+  const verifiedAt = isVerified ? now : judged === null ? shown.verifiedAt : null;
+  return { ...shown, name, provider, providerConfig, phase, message, project, verifiedAt };
+}
+
+const newConnection = (ref: string, now: Date): ConnectionRecord => ({
+  id: asConnectionId(randomUUID()),
+  ...{ ref, name: ref, generation: 1, provider: '', providerConfig: {} },
+  ...{ phase: 'Unverified', message: '', project: null, verifiedAt: null, currency: null },
+  createdAt: now,
+  updatedAt: now,
+});
+
+function checkDeclaration(
+  current: ConnectionRecord | null,
+  spec: ConnectionSpecInput,
+  preconditions: Preconditions,
+): void {
+  checkPreconditions(preconditions, current && connectionTagOf(current));
+  checkConnectionSpec(current, spec);
+}
+
+/** @returns null without a new token */
+async function judgeDeclared(
+  services: Services,
+  caller: Caller,
+  ref: string | null,
+  { token }: ConnectionSpecInput,
+): Promise<JudgedToken | null> {
+  const judged = token === undefined ? null : await judge(services, caller, token);
+  if (judged !== null && ref !== null) await refuseOtherProject(services, caller, ref, judged.token);
+  return judged;
 }
 
 interface JudgedToken {
@@ -119,6 +170,12 @@ async function refuseOtherProject(services: Services, caller: Caller, ref: strin
   );
 }
 
+async function checkQuota(change: Parameters<typeof countConnections>[0]): Promise<void> {
+  const most = clusterLimits.connectionsPerTeam;
+  if ((await countConnections(change)) < most) return;
+  throw new Problem('quota_exceeded', `The limit per team is ${most} connections. Delete an unused one.`);
+}
+
 async function make(
   { secrets }: Services,
   change: ConnectionChange,
@@ -126,10 +183,7 @@ async function make(
   { name = ref, provider, providerConfig }: ConnectionSpecInput,
   { token, verdict }: JudgedToken,
 ): Promise<ConnectionRecord> {
-  const most = clusterLimits.connectionsPerTeam;
-  if ((await countConnections(change)) >= most) {
-    throw new Problem('quota_exceeded', `The limit per team is ${most} connections. Delete an unused one.`);
-  }
+  await checkQuota(change);
   const tokenStatus = tokenStatusOf(verdict, null, Math.random());
   const sealed = secrets.seal(token, id);
   const made = await insertConnection(change, { id, ref, name, provider, providerConfig, tokenStatus, sealed });

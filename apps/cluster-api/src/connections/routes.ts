@@ -15,12 +15,13 @@ import {
   checkNamed,
   idempotencyKeyOf,
   preconditionsOf,
+  purposeOf,
   sendTagged,
 } from '../http/request.js';
 import { operationBody, operationUrl } from '../operations/view.js';
 import { badNameInPath, notFound } from '../problem.js';
 import type { Services } from '../services.js';
-import { createConnection, declareConnection } from './declare.js';
+import { createConnection, declareConnection, previewConnection } from './declare.js';
 import { deleteConnection } from './delete.js';
 import { findConnection, listConnections } from './store.js';
 import { verifyConnection } from './verify.js';
@@ -32,6 +33,9 @@ export function connectionRoutes(services: Services) {
   const send = (res: Response, connection: ConnectionRecord): void => {
     const body = connectionBody(callerOf(res), connection);
     res.set('ETag', body.metadata.etag).json(body);
+  };
+  const sendDryRun = (res: Response, connection: ConnectionRecord): void => {
+    res.json({ dryRun: true, resource: connectionBody(callerOf(res), connection) });
   };
   const sendCreated = (res: Response, connection: ConnectionRecord): void => {
     res.location(`/api/v1/teams/${callerOf(res).team.slug}/connections/${connection.ref}/`);
@@ -57,6 +61,9 @@ export function connectionRoutes(services: Services) {
     async createConnection(req, res) {
       const caller = callerOf(res);
       const { spec } = parseConnectionPost(bodyOf(req));
+      if (purposeOf(req) === 'dryRun') {
+        return sendDryRun(res, await previewConnection(services, caller, null, spec));
+      }
       const connection = await createConnection(services, caller, spec, idempotencyKeyOf(req));
       sendCreated(res, connection);
     },
@@ -67,6 +74,9 @@ export function connectionRoutes(services: Services) {
       const { spec, metadata } = parseConnectionPut(bodyOf(req));
       if (!isConnectionRef(ref)) throw badNameInPath('connection', textRules.ref);
       checkNamed('ref', metadata?.ref, ref);
+      if (purposeOf(req) === 'dryRun') {
+        return sendDryRun(res, await previewConnection(services, caller, ref, spec, preconditionsOf(req)));
+      }
       const { connection, isNew } = await declareConnection(services, caller, ref, spec, preconditionsOf(req));
       if (isNew) sendCreated(res, connection);
       else send(res, connection);

@@ -107,8 +107,13 @@ export async function findById({ tx, caller }: ConnectionChange, id: ConnectionI
   return row && connectionRecordOf(row);
 }
 
-export const countConnections = ({ tx, caller }: ConnectionChange): Promise<number> =>
-  tx.connection.count({ where: { teamId: caller.team.id } });
+export const countConnections = ({
+  tx,
+  caller,
+}: {
+  readonly tx: Pick<Transaction, 'connection'>;
+  readonly caller: Caller;
+}): Promise<number> => tx.connection.count({ where: { teamId: caller.team.id } });
 
 interface NewConnection {
   readonly id: ConnectionId;

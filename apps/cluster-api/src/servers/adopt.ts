@@ -5,7 +5,7 @@ import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import { invalidField, notFound, Problem } from '../problem.js';
 import type { Services } from '../services.js';
-import { connectionRejected, serverInProject } from './cloud-project.js';
+import { connectionRejected, serverInProject, serversInProject } from './cloud-project.js';
 import {
   adoptionObstacle,
   checkAdoptionRequest,
@@ -21,6 +21,7 @@ import {
   findServer,
   findServerConnection,
   insertServer,
+  listServers,
   lockServerOf,
   restartServer,
   type ServerChange,
@@ -51,6 +52,19 @@ export async function lookUpServer(
   if (connection === null) throw notFound();
   const found = await readProject(services, caller, connection, serverId, absentFromProject);
   return { found, obstacle: adoptionObstacle(await findServer(services.prisma, caller, ref, serverId), found) };
+}
+
+/**
+ * Lists servers in the project of a connection, and whether they can be adopted. Nodes of clusters cannot, and are left out.
+ *
+ * @throws Problem `not_found`, `connection_rejected`, `upstream_unavailable`
+ */
+export async function lookUpServers(services: Services, caller: Caller, ref: string): Promise<LookedUpServer[]> {
+  const connection = await findServerConnection(services.prisma, caller, ref);
+  if (connection === null) throw notFound();
+  const found = await serversInProject(services, caller.scope, tokenOf(services, connection));
+  const adopted = new Map((await listServers(services.prisma, caller, ref)).map((each) => [each.spec.serverID, each]));
+  return found.map((each) => ({ found: each, obstacle: adoptionObstacle(adopted.get(each.id) ?? null, each) }));
 }
 
 export interface AdoptionRequest {
@@ -134,14 +148,19 @@ async function readServer(
 function readProject(
   services: Services,
   caller: Caller,
-  { id, phase, sealed }: ServerConnection,
+  connection: ServerConnection,
   serverId: number,
   absent: () => Problem,
 ): Promise<ServerReading> {
+  return serverInProject(services, caller.scope, tokenOf(services, connection), serverId, absent);
+}
+
+/** @throws Problem `connection_rejected` */
+function tokenOf({ secrets }: Services, { id, phase, sealed }: ServerConnection): string {
   // A token whose key is no longer in the ring counts as absent. The team replaces it with a new token.
-  const token = phase === 'Rejected' ? null : services.secrets.openOrNull(sealed, id);
+  const token = phase === 'Rejected' ? null : secrets.openOrNull(sealed, id);
   if (token === null) throw connectionRejected();
-  return serverInProject(services, caller.scope, token, serverId, absent);
+  return token;
 }
 
 const absentFromProject = (): Problem =>

@@ -21,18 +21,38 @@ export async function serverInProject(
   absent: () => Problem,
 ): Promise<ServerReading> {
   const outcome = await readServerWith(services, scope, token, id);
-  switch (outcome.kind) {
-    case 'ok':
-      return outcome.value;
-    case 'absent':
-      throw absent();
-    case 'credentials_refused':
-      // A single refusal may be an outage.
-      if ((await services.upstreams.verifyToken(scope, token)) === 'rejected') throw connectionRejected();
-      throw unavailable(outcome);
-    default:
-      throw unavailable(outcome);
+  if (outcome.kind === 'absent') throw absent();
+  return valueIn(services, scope, token, outcome);
+}
+
+/**
+ * Lists the servers in the cloud project of a token that are no nodes of clusters.
+ *
+ * @throws Problem `connection_rejected`, `upstream_unavailable`
+ */
+export async function serversInProject(
+  services: Services,
+  scope: RequestScope,
+  token: string,
+): Promise<readonly ServerReading[]> {
+  const outcome = await services.upstreams.inProject(scope, token, (project) =>
+    project.listServersWithout(serverLabels.clusterNode),
+  );
+  return valueIn(services, scope, token, outcome);
+}
+
+async function valueIn<T>(
+  { upstreams }: Services,
+  scope: RequestScope,
+  token: string,
+  outcome: ProjectOutcome<T>,
+): Promise<T> {
+  if (outcome.kind === 'ok') return outcome.value;
+  // A single refusal may be an outage.
+  if (outcome.kind === 'credentials_refused' && (await upstreams.verifyToken(scope, token)) === 'rejected') {
+    throw connectionRejected();
   }
+  throw unavailable(outcome);
 }
 
 export const connectionRejected = (): Problem =>

@@ -16,7 +16,7 @@ import { announceOperation, bodyOf, idempotencyKeyOf, purposeOf } from '../http/
 import { operationUrl } from '../operations/view.js';
 import { notFound } from '../problem.js';
 import type { Services } from '../services.js';
-import { adoptServer, lookUpServer } from './adopt.js';
+import { adoptServer, type LookedUpServer, lookUpServer, lookUpServers } from './adopt.js';
 import { deregisterServer, previewDeregistration } from './deregister.js';
 import { issueJoinCommand } from './join-command.js';
 import { findServer, findServerConnection, listServers } from './store.js';
@@ -48,18 +48,12 @@ export function serverRoutes(services: Services) {
     },
 
     async getProjectServer(req, res) {
-      const { found, obstacle } = await lookUpServer(services, callerOf(res), refOf(req), serverIdOf(req));
-      const { id: serverID, name, serverType, location, architecture, status: state } = found;
-      res.json({
-        serverID,
-        name,
-        serverType,
-        location,
-        architecture,
-        state,
-        adoptable: obstacle === null,
-        reason: obstacle,
-      } satisfies ProjectServer);
+      res.json(projectServerBody(await lookUpServer(services, callerOf(res), refOf(req), serverIdOf(req))));
+    },
+
+    async listProjectServers(req, res) {
+      const items = (await lookUpServers(services, callerOf(res), refOf(req))).map(projectServerBody);
+      res.json({ items });
     },
 
     async adoptServer(req, res) {
@@ -94,6 +88,11 @@ export function serverRoutes(services: Services) {
       res.json({ ...issued, expiresAt: expiresAt.toISOString() } satisfies JoinCommand);
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
+}
+
+function projectServerBody({ found, obstacle }: LookedUpServer): ProjectServer {
+  const { id: serverID, name, serverType, location, architecture, status: state } = found;
+  return { serverID, name, serverType, location, architecture, state, adoptable: obstacle === null, reason: obstacle };
 }
 
 /** @throws Problem `not_found` for an invalid ref: no connection can have it */

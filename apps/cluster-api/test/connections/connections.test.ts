@@ -202,6 +202,29 @@ describe('connections', () => {
       expect(body.status.message).toContain('Replace it with a valid token');
     });
 
+    it.each([
+      ['a new ref', 'new'],
+      ['no ref', ''],
+      ['the ref of a connection', 'main'],
+    ])('is shown by a dry run for %s, which stores nothing', async (_, ref) => {
+      await on.put('main').expect(201);
+      const before = await on.auditOf();
+      on.provider.verdict = 'rejected';
+
+      const request = on.test.api.as(on.team.admin)[ref === '' ? 'post' : 'put'](`${on.path(ref)}?dryRun=true`);
+      const { body, text } = await request.send({ spec: spec({ name: 'Other', token: OTHER_TOKEN }) }).expect(200);
+
+      expect(body).toMatchObject({
+        dryRun: true,
+        resource: { spec: { name: 'Other' }, status: { phase: 'Rejected', project: { reachable: false } } },
+      });
+      expect(body.resource.metadata.ref).toMatch(ref === '' ? /^conn-/ : new RegExp(`^${ref}$`));
+      expect(text).not.toContain(OTHER_TOKEN);
+      expect(await on.test.db.connection.count({ where: { teamId: on.team.id } })).toBe(1);
+      expect(await on.rowOf('main')).toMatchObject({ name: 'Production', phase: 'Ready', tokenVersion: 1 });
+      expect(await on.auditOf()).toEqual(before);
+    });
+
     it('is requested again soon after an unusable answer', async () => {
       on.provider.verdict = 'unknown';
       const before = Date.now();

@@ -27,6 +27,27 @@ describe('servers of cloud projects', () => {
   describe('adopted servers', () => {
     beforeEach(() => at.reset());
 
+    describe('GET …/project-servers/', () => {
+      const list = (ref = 'main') =>
+        at.t.api.as(at.team.admin).get(at.team.path(`/connections/${ref}/project-servers/`));
+
+      it('lists the servers that are no nodes, and why some cannot be adopted', async () => {
+        const free = at.aServer({ name: 'db-1' });
+        const node = at.aServer({ labels: { 'mcm.gardener.cloud/cluster': 'shoot--acme--web' } });
+        await at.adopt().expect(202);
+
+        const { items } = (await list().expect(200)).body as {
+          items: { serverID: number; name: string; reason: string | null }[];
+        };
+
+        expect(items.find(({ serverID }) => serverID === free)).toMatchObject({ name: 'db-1', reason: null });
+        expect(items.find(({ serverID }) => serverID === at.serverID)?.reason).toBe('The server is being adopted.');
+        expect(items.some(({ serverID }) => serverID === node)).toBe(false);
+      });
+
+      it('answers 404 for a connection that the team does not have', () => list('none').expect(404));
+    });
+
     describe('GET …/project-servers/{server_id}/', () => {
       const lookUp = (id: number | string = at.serverID, user = at.team.admin) =>
         at.t.api.as(user).get(at.team.path(`/connections/main/project-servers/${id}/`));

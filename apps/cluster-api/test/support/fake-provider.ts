@@ -45,10 +45,12 @@ export function fakeProvider(): FakeProvider {
       const token = tokenOf(request);
       const selector = new URL(request.url).searchParams.get('label_selector') ?? '';
       const [, label = '', values = ''] = /^(\S+) in \((.*)\)$/.exec(selector) ?? [];
+      const isSelected = (labels: Readonly<Record<string, string>>): boolean =>
+        selector.startsWith('!')
+          ? !Object.hasOwn(labels, selector.slice(1))
+          : values.split(',').includes(labels[label] ?? '');
       const servers = [...held]
-        .filter(
-          ([key, { labels = {} }]) => key.startsWith(`${token} `) && values.split(',').includes(labels[label] ?? ''),
-        )
+        .filter(([key, { labels = {} }]) => key.startsWith(`${token} `) && isSelected(labels))
         .map(([, server]) => bodyOf(server));
       const [status, body] = forced ?? [200, { servers }];
       return [status, body as nock.Body, { date: new Date().toUTCString() }];

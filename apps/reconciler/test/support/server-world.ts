@@ -221,6 +221,7 @@ export function serverWorld(options: WorldOptions) {
   });
   const project: ProjectClient = {
     readServer: () => asked(() => ok(reading())),
+    listServersWithout: () => asked(() => ok([reading()])),
     hasServerWith: () => asked(() => ok(true)),
     listServerActions: () => asked(() => ok(rebuilds.map(actionOf).reverse())),
     readAction: (id) => asked(() => ok(actionOf(rebuilds.find((each) => each.id === id) as Rebuild))),

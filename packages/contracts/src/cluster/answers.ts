@@ -48,7 +48,12 @@ import {
   time,
   uuid,
 } from './schema-parts.js';
-import { adoptedServerSchema, joinCommandSchema, projectServerSchema } from './servers/adopted-server.js';
+import {
+  adoptedServerSchema,
+  joinCommandSchema,
+  projectServerListSchema,
+  projectServerSchema,
+} from './servers/adopted-server.js';
 import { connectionProjectSchema } from './servers/connection-standing.js';
 import {
   apiVersion,
@@ -342,6 +347,7 @@ export const clusterAnswerSchemas = {
   hostedNameList: hostedNameListSchema,
   hostedNameDryRun: hostedNameDryRunSchema,
   connection: connectionSchema,
+  connectionDryRun: exactly({ dryRun: { const: true }, resource: connectionSchema }),
   connectionAccepted: exactly({ operation: operationSchema, resource: connectionSchema }),
   connectionList: { type: 'array', items: exactly({ items: { type: 'array', items: connectionSchema } }) },
   adoptedServer: adoptedServerSchema,
@@ -351,6 +357,7 @@ export const clusterAnswerSchemas = {
     recordSets: pointingRecordSetsSchema,
   }),
   projectServer: projectServerSchema,
+  projectServerList: projectServerListSchema,
   joinCommand: joinCommandSchema,
   adoptedServerList: { type: 'array', items: exactly({ items: { type: 'array', items: adoptedServerSchema } }) },
   dnsToken: dnsTokenSchema,

@@ -59,6 +59,7 @@ export const clusterLimits = {
   kubeconfigSecondsMax: 28_800,
   /** The newest issues of a cluster that members see. */
   kubeconfigIssuesShown: 50,
+  projectServersListed: 50,
   /** Record sets that a plan or the list of dangling ones has at most. A team has fewer records by default. */
   pointingRecordSetsShown: 500,
 

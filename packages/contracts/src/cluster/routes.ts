@@ -12,7 +12,7 @@ import { teamDnsRoutes } from './dns/team-dns-routes.js';
 import { signInRoutes } from './people/sign-in-routes.js';
 import { teamRoutes } from './people/team-routes.js';
 import type { ProblemCode } from './problem-codes.js';
-import { type ClusterRoute, dryRun, paging, team } from './route.js';
+import { type ClusterQueryParameter, type ClusterRoute, dryRun, paging, team } from './route.js';
 import { adoptedServerRoutes } from './servers/adopted-server-routes.js';
 import { clusterPhases, connectionPhases, operationKinds, operationStates } from './states.js';
 import { usageRoutes } from './usage-routes.js';
@@ -23,6 +23,13 @@ export type { ClusterQueryParameter, ClusterRoute, RouteAccess } from './route.j
 const cluster = `${team}/clusters/{name}/`;
 const pools = `${team}/clusters/{cluster}/node-pools/`;
 const connection = `${team}/connections/{ref}/`;
+
+const connectionDryRun: ClusterQueryParameter = {
+  ...dryRun,
+  description:
+    '`true`: asks the provider about the token and shows the connection as it would be, without storing anything. It is a read: open to ' +
+    'viewers, and to service accounts that may only `read`.',
+};
 
 const specProblems = [
   'immutable_field',
@@ -264,6 +271,7 @@ export const clusterRoutes = [
     answers: { 201: 'connection' },
     problems: ['quota_exceeded'],
     body: connectionPostSchema,
+    query: [connectionDryRun],
     idempotent: true,
   },
   {
@@ -275,6 +283,7 @@ export const clusterRoutes = [
     answers: { 200: 'connection', 201: 'connection' },
     problems: ['immutable_field', 'connection_project_mismatch', 'quota_exceeded', 'precondition_failed'],
     body: connectionPutSchema,
+    query: [connectionDryRun],
     conditional: true,
   },
   {
@@ -350,6 +359,8 @@ export const dryRunAnswers: Readonly<Record<string, ClusterAnswer>> = {
   resumeCluster: 'clusterDryRun',
   putNodePool: 'nodePoolDryRun',
   deleteNodePool: 'nodePoolDryRun',
+  createConnection: 'connectionDryRun',
+  putConnection: 'connectionDryRun',
   deregisterServer: 'adoptedServerDryRun',
   addHostedName: 'hostedNameDryRun',
   putMember: 'memberDryRun',

@@ -14,6 +14,7 @@ import {
   parseIsAny,
   parseServer,
   parseServerActions,
+  parseServers,
   providerArchitecture,
   type ServerReading,
 } from './readings.js';
@@ -62,6 +63,8 @@ function pauses({ now = Date.now, tick = () => performance.now(), random = Math.
 /** What is done in a customer's project. One call each, no repetition: the caller decides what comes after. */
 export interface ProjectClient {
   readServer(id: number): Promise<ProjectOutcome<ServerReading>>;
+  /** The first 50 by name of the servers that do not have the label. */
+  listServersWithout(label: string): Promise<ProjectOutcome<ServerReading[]>>;
   /** Whether there is a server whose label has one of the values. */
   hasServerWith(label: string, values: readonly string[]): Promise<ProjectOutcome<boolean>>;
   /** The newest 50, newest first. */
@@ -123,6 +126,10 @@ const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 function projectClient(send: Send): ProjectClient {
   return {
     readServer: (id) => send(get(`/servers/${id}`), (body) => parseServer(body, id)),
+    listServersWithout(label) {
+      const query = { label_selector: `!${label}`, sort: 'name', per_page: '50' };
+      return send(get(`/servers?${new URLSearchParams(query)}`), parseServers);
+    },
     hasServerWith(label, values) {
       const selector = { label_selector: `${label} in (${values.join(',')})`, per_page: '1' };
       return send(get(`/servers?${new URLSearchParams(selector)}`), parseIsAny);

@@ -59,14 +59,32 @@ export const providerArchitecture = { amd64: 'x86', arm64: 'arm' } as const sati
  * what was asked for.
  */
 
-export function parseServer(body: JsonBody, id: number): ServerReading | undefined {
-  const { server } = body.value;
-  if (!isObject(server) || server.id !== id) return undefined;
-  const { name, status, locked, server_type: type, location, labels, image, protection, rescue_enabled, iso } = server;
+export function parseServer({ value: { server } }: JsonBody, id: number): ServerReading | undefined {
+  return isObject(server) && server.id === id ? serverOf(server) : undefined;
+}
+
+export function parseServers({ value: { servers } }: JsonBody): ServerReading[] | undefined {
+  return allOf(servers, serverOf);
+}
+
+function serverOf(server: JsonObject): ServerReading | undefined {
+  const {
+    id,
+    name,
+    status,
+    locked,
+    server_type: type,
+    location,
+    labels,
+    image,
+    protection,
+    rescue_enabled,
+    iso,
+  } = server;
   if (!isObject(type) || !isObject(location) || !isObject(labels) || !isObject(protection)) return undefined;
   const architecture = architectures[String(type.architecture)];
   const diskGb = server.primary_disk_size;
-  if (architecture === undefined || !isNumber(diskGb) || typeof locked !== 'boolean') return undefined;
+  if (!isId(id) || architecture === undefined || !isNumber(diskGb) || typeof locked !== 'boolean') return undefined;
   if (![name, status, type.name, location.name, ...Object.values(labels)].every(isText)) return undefined;
   return {
     id,

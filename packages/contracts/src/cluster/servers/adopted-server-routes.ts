@@ -5,6 +5,15 @@ const servers = `${team}/connections/{ref}/adopted-servers/`;
 
 export const adoptedServerRoutes = [
   {
+    operationId: 'listProjectServers',
+    method: 'get',
+    path: `${team}/connections/{ref}/project-servers/`,
+    summary: 'List servers in the cloud project of a connection by name, without nodes of clusters: the first 50',
+    access: 'admin',
+    answers: { 200: 'projectServerList' },
+    problems: ['connection_rejected', 'upstream_unavailable'],
+  },
+  {
     operationId: 'getProjectServer',
     method: 'get',
     path: `${team}/connections/{ref}/project-servers/{server_id}/`,

@@ -98,6 +98,11 @@ export const projectServerSchema = exactly({
   adoptable: { type: 'boolean' },
   reason: { type: ['string', 'null'], description: 'Why the server cannot be adopted, and what to do about it.' },
 });
+
+/** As many as the provider lists at once. */
+export const projectServerListSchema = exactly({
+  items: { type: 'array', maxItems: clusterLimits.projectServersListed, items: projectServerSchema },
+});
 export type ProjectServer = FromSchema<typeof projectServerSchema>;
 
 /** The command for a machine that the service cannot rebuild. */
