@@ -118,12 +118,12 @@ export function testAccess(started: () => RunningConsole): void {
 
   it('adopts the server whose live name was typed, follows it, and deregisters it', async () => {
     const server = running.dev.teams[0]?.servers[0]?.serverID;
-    const page = await running.open('/teams/acme/connections/main/servers/+');
-    await page.getByLabel('Number at the provider').fill('99');
-    await page.keyboard.press('Enter');
+    const page = await running.open('/teams/acme/connections/main/servers/+?number=99');
     await page.getByText('The project of main has no such server.').waitFor();
-    await page.getByLabel('Number at the provider').fill(String(server));
-    await page.keyboard.press('Enter');
+    const offered = page.getByLabel('Server', { exact: true });
+    const option = offered.locator(`option[value="${server}"]`);
+    expect(await textOf(option)).toMatch(/ EUR a month · running$/);
+    await offered.selectOption(String(server));
     await page.getByText('can be adopted').waitFor();
     const adopt = page.getByRole('button', { name: /^Wipe and adopt / });
     const name = (await textOf(adopt)).replace('Wipe and adopt ', '');
@@ -156,9 +156,18 @@ export function testAccess(started: () => RunningConsole): void {
     expect(await page.getByLabel('API token of the project').inputValue()).toBe('a-token-of-no-project');
     await page.getByRole('textbox', { name: 'ID' }).fill('second');
     await page.keyboard.press('Enter');
+    await page.getByText(/^The provider rejects the token/).waitFor();
+    expect(await running.api('GET', '/api/v1/teams/acme/connections/second/')).toMatchObject({ status: 404 });
+    await fetch(`${running.dev.upstream.adminUrl}/admin/project-tokens`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ token: 'a-token-of-a-project' }),
+    });
+    await page.getByLabel('API token of the project').fill('a-token-of-a-project');
+    await page.keyboard.press('Enter');
 
     await page.getByRole('heading', { level: 1, name: 'second' }).waitFor();
-    await page.getByText('Rejected', { exact: true }).waitFor();
+    await page.getByText('Ready', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Delete connection' }).press('Enter');
     await page.getByLabel('Type second to confirm').fill('second');
     await page.keyboard.press('Enter');

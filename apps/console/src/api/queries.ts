@@ -101,6 +101,13 @@ export const serversQuery = (team: string, ref: string) =>
     queryFn: ({ signal }) => corral.listAll('listAdoptedServers', { team, ref }, { signal }),
   });
 
+/** What the provider has now. */
+export const projectServersQuery = (team: string, ref: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'project-servers', ref],
+    queryFn: async ({ signal }) => (await bodyOf(corral.listProjectServers({ team, ref }, { signal }))).items,
+  });
+
 export const dnsTokensQuery = (team: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'dns-tokens'],

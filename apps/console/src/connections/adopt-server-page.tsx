@@ -10,19 +10,21 @@ import {
 } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
 import '../ui/radio.css';
-import { useMutation } from '@tanstack/react-query';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
-import { useMemo } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
+import { projectServersQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Facts } from '../ui/facts.js';
 import { Page } from '../ui/page.js';
-import { Empty, Failed } from '../ui/states.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { useDraft } from '../ui/use-draft.js';
 import { type AdoptionDraft, emptyAdoption } from './adoption.js';
 import { ConfirmAdoption } from './confirm-adoption.js';
+import { ServerChoice } from './server-choice.js';
 
 export function AdoptServerPage() {
   const { ref } = useParams({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
@@ -59,6 +61,18 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
   const isRefused = !isMachine && lookUp.error !== null && lookUp.variables === draft.number.trim();
   const isAbsent = isRefused && isCorralError(lookUp.error) && lookUp.error.status === 404;
   const set = (change: Partial<AdoptionDraft>) => setDraft({ ...draft, ...change });
+  const servers = useQuery({ ...projectServersQuery(team, connectionRef), enabled: !isMachine });
+  const isListed = servers.data !== undefined && servers.data.length < clusterLimits.projectServersListed;
+  const choose = (chosen: string) => {
+    set({ number: chosen });
+    if (chosen !== '') lookUp.mutate(chosen);
+  };
+  // That of the address, and of before a reload, is chosen already.
+  const [chosenBefore] = useState(isMachine ? '' : draft.number.trim());
+  const { mutate } = lookUp;
+  useEffect(() => {
+    if (chosenBefore !== '') mutate(chosenBefore);
+  }, [chosenBefore, mutate]);
   return (
     <Columns
       aside={
@@ -83,30 +97,45 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
           ))}
         </Stack>
       </Radio.Group>
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (!isMachine) lookUp.mutate(draft.number.trim());
-        }}
-      >
-        <Group align={isAbsent ? 'center' : 'flex-end'}>
-          <TextInput
-            label={isMachine ? 'Number' : 'Number at the provider'}
-            description={isMachine ? 'Yours to choose. No other adopted server of the team may have it.' : undefined}
-            error={isAbsent && `The project of ${connectionRef} has no such server.`}
-            inputMode="numeric"
-            value={draft.number}
-            onChange={(event) => set({ number: event.currentTarget.value })}
-            autoComplete="off"
-            required
-          />
-          {!isMachine && (
-            <Button type="submit" loading={lookUp.isPending}>
-              Look up server
-            </Button>
+      {!isMachine && (
+        <Loaded query={servers} what="the servers of the project">
+          {(all) => (
+            <ServerChoice
+              team={team}
+              connectionRef={connectionRef}
+              servers={all}
+              number={draft.number.trim()}
+              onChoose={choose}
+            />
           )}
-        </Group>
-      </form>
+        </Loaded>
+      )}
+      {(isMachine || isRefused || (!isListed && !servers.isPending)) && (
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (!isMachine) lookUp.mutate(draft.number.trim());
+          }}
+        >
+          <Group align={isAbsent ? 'center' : 'flex-end'}>
+            <TextInput
+              label={isMachine ? 'Number' : 'Number of another server'}
+              description={isMachine ? 'Yours to choose. No other adopted server of the team may have it.' : undefined}
+              error={isAbsent && `The project of ${connectionRef} has no such server.`}
+              inputMode="numeric"
+              value={draft.number}
+              onChange={(event) => set({ number: event.currentTarget.value })}
+              autoComplete="off"
+              required
+            />
+            {!isMachine && (
+              <Button type="submit" loading={lookUp.isPending}>
+                Look up server
+              </Button>
+            )}
+          </Group>
+        </form>
+      )}
       {isMachine && <MachineFields draft={draft} onChange={set} />}
       {isRefused && !isAbsent && <Failed error={lookUp.error} what="The look-up failed." />}
       {found !== null && <FoundServer server={found} />}

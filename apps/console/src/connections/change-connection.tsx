@@ -10,6 +10,7 @@ import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Panel } from '../ui/columns.js';
 import { Section } from '../ui/page.js';
 import { Empty } from '../ui/states.js';
+import { checkToken } from './check-token.js';
 import { sendIfUnedited } from './send-if-unedited.js';
 import { TokenField } from './token-field.js';
 
@@ -26,10 +27,12 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
   const { ref } = connection.metadata;
   const form = useApiForm({
     initial: { name: connection.spec.name, token: '' },
-    send: ({ name, token }) => {
+    send: async ({ name, token }) => {
       const { provider, providerConfig } = seen.spec;
       const typed = token.trim() === '' ? {} : { token: token.trim() };
       const body = { spec: { provider, providerConfig, name: name.trim(), ...typed } };
+      if (typed.token !== undefined)
+        await checkToken(corral.putConnection({ team, ref }, { body, query: { dryRun: true } }));
       return bodyOf(
         sendIfUnedited(
           seen,
@@ -39,7 +42,7 @@ export function ChangeConnection({ team, connection, onDone }: ChangeConnectionP
       );
     },
     onSaved: async (saved) => {
-      cache.setQueryData(connectionQuery(team, ref).queryKey, saved);
+      cache.setQueryData(connectionQuery(team, ref).queryKey, saved as Connection);
       announce(`Changed ${ref}`);
       onDone();
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'connections'] });

@@ -51,7 +51,7 @@ export function ConfirmAdoption({ team, connectionRef, draft, found, onAdopted }
       <Panel>
         <h2>Adopt</h2>
         <p className="muted">
-          {isMachine ? 'Fill in what the machine is.' : 'Look up the server, and compare its name.'} Nothing is changed
+          {isMachine ? 'Fill in what the machine is.' : 'Choose the server, and compare its name.'} Nothing is changed
           before you confirm it here.
         </p>
       </Panel>

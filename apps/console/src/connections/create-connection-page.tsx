@@ -8,6 +8,7 @@ import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Page } from '../ui/page.js';
+import { checkToken } from './check-token.js';
 import { TokenField } from './token-field.js';
 
 /** Connects a cloud project with its token. */
@@ -34,11 +35,12 @@ function ConnectForm({ team }: { readonly team: string }) {
     send: async ({ ref: typedRef, name: typedName, token }, idempotencyKey): Promise<Connection> => {
       const [ref, name] = [typedRef.trim(), typedName.trim()];
       const body = { spec: { provider: 'hcloud' as const, token: token.trim(), ...(name === '' ? {} : { name }) } };
-      const answer =
+      const send = (query: { readonly dryRun?: true }) =>
         ref === ''
-          ? await corral.createConnection({ team }, { body, idempotencyKey })
-          : await corral.putConnection({ team, ref }, { body, ifNoneMatch: '*' });
-      return answer.body;
+          ? corral.createConnection({ team }, { body, query, idempotencyKey })
+          : corral.putConnection({ team, ref }, { body, query, ifNoneMatch: '*' });
+      await checkToken(send({ dryRun: true }));
+      return (await send({})).body as Connection;
     },
     onSaved: async ({ metadata: { ref } }) => {
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'connections'] });

@@ -85,7 +85,7 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await closePage(page);
   });
 
-  it('replaces a token: the provider’s verdict is shown, and the token is kept nowhere', async () => {
+  it('replaces no token by one that the provider rejects, and keeps that nowhere', async () => {
     const sessionid = running.dev.teams[1]?.admin.sessionid ?? null;
     const page = await running.open('/teams/globex/connections/main', { sessionid });
     await page.getByRole('button', { name: 'Verify now' }).click();
@@ -93,8 +93,8 @@ describeNeeding(describe, missing, 'tokens, demos and connections in the console
     await page.keyboard.press('e');
     await page.getByLabel(/^New API token/).fill('a-token-of-no-project');
     await page.getByRole('button', { name: 'Save connection' }).click();
-    await page.getByText('Rejected', { exact: true }).waitFor();
     await page.getByText('The provider rejects the token.').waitFor();
+    await page.getByText('Ready', { exact: true }).waitFor();
 
     expect(await storedIn(page)).not.toContain('a-token-of-no-project');
     await expectAccessible(page);
