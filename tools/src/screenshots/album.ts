@@ -52,7 +52,8 @@ export async function takeAlbum(running: RunningConsole, folder: string): Promis
   }
 }
 
-async function scenesOf({ dev, api, dns }: RunningConsole): Promise<Scene[]> {
+async function scenesOf(running: RunningConsole): Promise<Scene[]> {
+  const { dev, api } = running;
   const [full, empty] = dev.teams;
   if (full === undefined || empty === undefined) throw new Error('npm start created less than two teams');
   const { items } = (await api('GET', `/api/v1/teams/${full.slug}/clusters/`)) as {
@@ -72,13 +73,14 @@ async function scenesOf({ dev, api, dns }: RunningConsole): Promise<Scene[]> {
     { name: 'empty', team: empty.slug, sessionid: empty.admin.sessionid, paths: pagesOfTeam },
     { name: 'usual', ...admin, paths },
     { name: 'member', ...admin, sessionid: full.member.sessionid, paths },
+    { name: 'viewer', ...admin, sessionid: await viewerOf(running, full.slug), paths },
     { name: 'stranger', ...admin, sessionid: empty.admin.sessionid, paths: [''] },
     { name: 'outage', ...admin, paths, arrange: withoutApi },
     {
-      name: 'many',
+      name: 'full',
       ...admin,
-      paths: ['', '/dns/records', '/usage', '/audit'],
-      arrange: onceOnly(() => createMany(dns, full.slug)),
+      paths: ['', '/dns/records', '/dns/zone-file', '/dns/tokens', '/dns/tokens/+', '/usage', '/audit', '/settings'],
+      arrange: onceOnly(() => fillQuotas(running, full.slug)),
     },
   ];
 }
@@ -107,8 +109,24 @@ function onceOnly(work: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Long names, many values, and as many sets as fit into the quota. */
-async function createMany(dns: RunningConsole['dns'], slug: string): Promise<void> {
+/** Somebody who was invited to read. @returns the cookie of their session */
+async function viewerOf({ dev, api }: RunningConsole, slug: string): Promise<string> {
+  const email = 'viewer@acme.test';
+  const { id } = (await api('POST', `/a/${slug}/team/api/invitations/`, { email, role: 'viewer' })) as { id: string };
+  const send = (path: string, headers: Record<string, string>, body: object) =>
+    fetch(`${dev.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const { headers } = await send('/auth/dev-login/', {}, { email });
+  const cookie = /sessionid=([^;]+)/.exec(headers.get('set-cookie') ?? '')?.[1] ?? '';
+  await send(`/invitations/${id}/accept/`, { cookie: `sessionid=${cookie}` }, {});
+  return cookie;
+}
+
+/** As many record sets and tokens as the team may have, with long names and many values. */
+async function fillQuotas({ dns, api }: RunningConsole, slug: string): Promise<void> {
   const create = (name: string, type: string, values: readonly string[]) =>
     dns('POST', '/rrsets', { name: `${name}.${slug}`, type, records: values.map((value) => ({ value })) });
   await create(`${'a-label-of-the-longest-allowed-length'.padEnd(63, '-x')}`, 'A', ['192.0.2.1']);
@@ -118,7 +136,21 @@ async function createMany(dns: RunningConsole['dns'], slug: string): Promise<voi
     'A',
     Array.from({ length: 20 }, (_, at) => `198.51.100.${at + 1}`),
   );
-  for (let at = 1; at <= 140; at += 1) await create(`node-${String(at).padStart(3, '0')}`, 'A', [`203.0.113.${at}`]);
+  const tokens = `/api/v1/teams/${slug}/dns-tokens/`;
+  await untilRefused((at) => create(`node-${String(at).padStart(3, '0')}`, 'A', [`203.0.113.${at}`]));
+  await untilRefused((at) =>
+    api('POST', tokens, { name: `${at} ${'of a pipeline with a long name '.repeat(3)}`.trim() }),
+  );
+}
+
+async function untilRefused(work: (at: number) => Promise<unknown>): Promise<void> {
+  for (let at = 1; at <= 200; at += 1) {
+    const isRefused = await work(at).then(
+      () => false,
+      () => true,
+    );
+    if (isRefused) return;
+  }
 }
 
 async function takeScene(
