@@ -73,7 +73,7 @@ export function Issuers() {
                 },
                 {
                   id: 'actions',
-                  label: '',
+                  label: 'Actions',
                   alignEnd: true,
                   cell: (issuer) => (
                     <>

@@ -91,7 +91,7 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
       },
       {
         id: 'actions',
-        label: '',
+        label: 'Actions',
         alignEnd: true,
         cell: (member) =>
           (team.can('deleteMember') || member.user_id === team.me.id) && (
@@ -205,7 +205,7 @@ function Invitations({ team }: { readonly team: TeamContext }) {
       },
       {
         id: 'actions',
-        label: '',
+        label: 'Actions',
         alignEnd: true,
         cell: (invitation) => <InvitationActions team={team} invitation={invitation} />,
       },

@@ -138,7 +138,7 @@ function TokenTable({ team, account, tokens, now, onRevoked }: TokenTableProps) 
         { id: 'by', label: 'By', isLong: true, cell: ({ createdBy }) => createdBy?.displayName ?? 'a former user' },
         {
           id: 'actions',
-          label: '',
+          label: 'Actions',
           alignEnd: true,
           cell: (token) =>
             isActiveToken(token, now) && (

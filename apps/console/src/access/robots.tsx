@@ -91,7 +91,7 @@ function Tokens({ team, account }: { readonly team: string; readonly account: st
   const used = data.flatMap(({ lastUsedAt }) => lastUsedAt ?? []).sort();
   const newest = used.at(-1);
   return (
-    <>
+    <span>
       {data.filter((token) => isActiveToken(token, Date.now())).length} active,{' '}
       {newest === undefined ? (
         'never used'
@@ -100,7 +100,7 @@ function Tokens({ team, account }: { readonly team: string; readonly account: st
           last used <Time at={newest} />
         </>
       )}
-    </>
+    </span>
   );
 }
 

@@ -77,7 +77,7 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
         aside={
           <Panel>
             <div aria-live="polite">
-              <h3>This token would cover</h3>
+              <h2>This token would cover</h2>
               <p>{coverageText(coverage)}</p>
             </div>
             <CoverageCheck coverage={coverage} zone={place.zone} />

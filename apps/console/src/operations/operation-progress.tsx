@@ -7,6 +7,7 @@ import { corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { conditionNameOf, conditionText, doing, healthOf } from '../api/words.js';
 import { useTeam } from '../shell/use-team.js';
+import { plural } from '../ui/plural.js';
 import { Failed } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
 import { Lasting, Time } from '../ui/time.js';
@@ -109,7 +110,10 @@ export function Health({ cluster }: { readonly cluster: Cluster }) {
   const failing = conditions.filter((each) => healthOf(each) === 'ill' || healthOf(each) === 'unknown');
   const others = conditions.filter((each) => !failing.includes(each));
   if (conditions.length === 0) return <p className="muted">Nothing was checked yet.</p>;
-  const passed = failing.length === 0 ? `All ${others.length} checks pass` : `${others.length} other checks pass`;
+  const passed =
+    failing.length === 0
+      ? `All ${others.length} checks pass`
+      : `${plural(others.length, 'other check')} ${others.length === 1 ? 'passes' : 'pass'}`;
   return (
     <>
       {failing.length > 0 && <Checks conditions={failing} label={`Failing checks of ${cluster.metadata.name}`} />}

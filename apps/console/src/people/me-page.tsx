@@ -187,7 +187,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
           { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
           {
             id: 'actions',
-            label: '',
+            label: 'Actions',
             alignEnd: true,
             cell: ({ id, current, name, userAgent }) =>
               !current && (

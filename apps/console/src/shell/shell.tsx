@@ -36,17 +36,17 @@ export function Shell({ team }: { readonly team: string }) {
         Skip to content
       </a>
       <div className={styles.shell}>
-        <div className={styles.side}>
+        <section className={styles.side} aria-label="Team and pages">
           <Link to="/teams/$team" params={{ team }} className={styles.mark ?? ''} activeOptions={{ exact: true }}>
             <Mark />
           </Link>
           <TeamSwitcher team={team} />
           <Navigation team={team} />
           <Person />
-        </div>
+        </section>
         <div className={styles.main}>
           <LiveBanner />
-          <div className={styles.top}>
+          <section className={styles.top} aria-label="Search and state">
             <ActionIcon
               className={styles.menuButton ?? ''}
               variant="default"
@@ -59,7 +59,7 @@ export function Shell({ team }: { readonly team: string }) {
               Search&nbsp;<kbd>{navigator.platform.startsWith('Mac') ? '⌘' : 'Ctrl '}K</kbd>
             </Button>
             <LiveSign />
-          </div>
+          </section>
           <main id="content" tabIndex={-1}>
             <OnceBegun>
               <AllowedPage />

@@ -77,7 +77,7 @@ export function WebhooksPage() {
                   { id: 'state', label: 'State', cell: (webhook) => <State webhook={webhook} /> },
                   {
                     id: 'actions',
-                    label: '',
+                    label: 'Actions',
                     alignEnd: true,
                     cell: (webhook) => <Actions team={team} webhook={webhook} onSecret={setSecret} />,
                   },
@@ -149,7 +149,7 @@ function Actions({ team, webhook: { metadata }, onSecret }: ActionsProps) {
     await reload();
   };
   return (
-    <>
+    <Group gap="xs" justify="flex-end">
       <Button variant="subtle" loading={test.isPending} onClick={() => test.mutate()}>
         Test<span className="visually-hidden"> {name}</span>
       </Button>
@@ -173,7 +173,7 @@ function Actions({ team, webhook: { metadata }, onSecret }: ActionsProps) {
         <p>Nothing more is sent to it.</p>
       </DangerAction>
       {test.error !== null && <Failed error={test.error} what="No test is sent." />}
-    </>
+    </Group>
   );
 }
 
