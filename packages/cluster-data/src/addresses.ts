@@ -3,7 +3,6 @@ import { readClock, type Transaction } from '@corral/database';
 
 /* The addresses at which clusters and adopted servers of a team can be reached from outside, or could be. */
 
-/** What has an address. */
 export type AddressKind = 'node' | 'loadBalancer' | 'server';
 
 export interface FoundAddress {

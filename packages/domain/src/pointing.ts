@@ -25,7 +25,6 @@ export interface DanglingSet<A extends KnownAddress> {
   readonly values: readonly { readonly value: string; readonly was: A }[];
 }
 
-/** An address of a cluster. */
 export interface ClusterAddress extends KnownAddress {
   /** The pool of a node; null for a load balancer and for a node of no pool. */
   readonly pool: string | null;

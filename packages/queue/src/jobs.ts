@@ -132,7 +132,6 @@ export const jobs = {
   'sweep-webhooks': { queue: 'webhooks', due: 'webhook.due_at and newer rows of team_event', every: 3_000 },
 } as const satisfies Record<JobName, JobRule>;
 
-/** The jobs of a queue. */
 export type JobOf<Q extends QueueName> = {
   [N in JobName]: (typeof jobs)[N]['queue'] extends Q ? N : never;
 }[JobName];

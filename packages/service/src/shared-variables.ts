@@ -83,7 +83,6 @@ export const webhookVariables = {
   }),
 };
 
-/** The options of the guard of webhooks. */
 export const webhookGuardOptions = ({ WEBHOOK_HOSTS }: Config<typeof webhookVariables>) => ({
   privateHosts: WEBHOOK_HOSTS,
   allowLoopback: WEBHOOK_HOSTS.includes('localhost'),

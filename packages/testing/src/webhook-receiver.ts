@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** A message as it was received. */
 export interface ReceivedMessage {
   /** `webhook-id`. */
   readonly id: string;

@@ -29,7 +29,6 @@ export interface DocumentBody {
   readonly bad: (problem: string) => BadDocument;
 }
 
-/** A kind of documents. */
 export interface DocumentKind<T> {
   /** The kind with its article, such as `a cluster`. */
   readonly called: string;

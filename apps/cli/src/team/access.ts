@@ -45,7 +45,6 @@ export const accessOperations: Readonly<Record<AccessKind, AccessOperations>> = 
   },
 };
 
-/** A change of who has access. */
 export interface AccessChange {
   readonly kind: AccessKind;
   readonly name: string;

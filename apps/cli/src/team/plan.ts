@@ -120,7 +120,6 @@ export const deletedBy = (plan: TeamPlan): string[] => [
   ...plan.access.flatMap(({ kind, name, to }) => (to === null ? [`${kindNames[kind]} ${name}`] : [])),
 ];
 
-/** Whether the plan changes anything. */
 export const changesAnything = (plan: TeamPlan): boolean =>
   plan.clusters.some((each) => isDeletion(each) || (isChange(each) && hasEffects(each))) ||
   setChanges(plan).length + plan.access.length > 0;

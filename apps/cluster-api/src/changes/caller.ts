@@ -2,7 +2,6 @@ import type { RequestScope } from '@corral/admission';
 import type { CallingAccount } from '@corral/auth';
 import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corral/contracts';
 
-/** One request. */
 export interface RequestContext {
   /** The id in audit entries and error responses. */
   readonly requestId: string;

@@ -26,7 +26,6 @@ export async function findOnGarden(
 /** Issued credentials are recorded only in the audit log. */
 export interface IssuesOf {
   readonly action: 'kubeconfig.issue' | 'server.join_command';
-  /** The scope of a kubeconfig. */
   readonly scope?: KubeconfigScope;
   readonly targetId: string;
   readonly since: Date;

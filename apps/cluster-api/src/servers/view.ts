@@ -7,7 +7,6 @@ export interface AdoptedServerRecord extends Omit<ServerState, 'nodeName'> {
   readonly spec: AdoptedServerSpec;
   /** The name at the provider. Empty until known. */
   readonly name: string;
-  /** The node pool that claims it. */
   readonly claimedBy: { readonly cluster: string; readonly nodePool: string } | null;
   /** Whether it is a node of a cluster or may still be one. */
   readonly mayBeNode: boolean;

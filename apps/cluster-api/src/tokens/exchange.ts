@@ -15,7 +15,6 @@ export interface ExchangeServices {
   /** Takes one of the exchanges of an account. @returns seconds until there is one again; 0 when it was taken */
   readonly take: (accountId: string) => Promise<number>;
   readonly refusals: RefusalLog;
-  /** Counts an exchange. */
   readonly count: (outcome: 'issued' | ExchangeRefusal) => void;
 }
 

@@ -49,7 +49,6 @@ export function usageRangeOf({ step, from, to }: AskedRange, now: number): Usage
 
 export const isWrongRange = (range: UsageRange | WrongRange): range is WrongRange => 'parameter' in range;
 
-/** One recorded hour. */
 export interface HourRecord {
   readonly hour: Date;
   readonly isFinal: boolean;

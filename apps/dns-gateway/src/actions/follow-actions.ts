@@ -106,7 +106,6 @@ function isDone({ until, knownAt }: Follower, checked: ReadonlyMap<number, Check
 
 export interface Progress {
   readonly actions: readonly ActionRecord[];
-  /** Whether the read was held. */
   readonly isHeld: boolean;
 }
 

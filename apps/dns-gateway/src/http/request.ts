@@ -130,7 +130,6 @@ export function parseId(text: string): number | null {
   return Number.isSafeInteger(id) ? id : null;
 }
 
-/** The items of one page. */
 export function pageOf<T>(items: readonly T[], { page, perPage }: Page): T[] {
   const first = (page - 1) * perPage;
   return items.slice(first, first + perPage);

@@ -11,7 +11,6 @@ import { type WebhookStore, webhookStore } from './store.js';
 export interface WebhookOptions {
   /** Decrypt the secrets of webhooks. */
   readonly keys: KeyRing;
-  /** Makes the calls. */
   readonly guard: Pick<CallGuard, 'call'>;
 }
 

@@ -121,7 +121,6 @@ export const clusterLimits = {
   userCodesPerPersonPerMinute: 5,
   /** Length of the form in which a person confirms a request of the command line. */
   sealedRequestCharacters: 2_000,
-  /** Parameters of a form. */
   formParameters: 20,
   userAgentCharacters: 200,
   /** Active sessions of a person. A further sign-in ends the oldest. */

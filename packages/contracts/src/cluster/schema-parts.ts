@@ -39,7 +39,6 @@ export const compared = {
   maxItems: 1_000,
   maxLength: 1_000,
 } as const;
-/** A changed field. */
 export interface FieldChange {
   /** JSON pointer (RFC 6901). */
   readonly pointer: string;

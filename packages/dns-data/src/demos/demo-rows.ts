@@ -50,7 +50,6 @@ export interface DemoNote {
   readonly actor: 'token' | 'course' | 'service';
   readonly tokenId: string | null;
   readonly operation: 'create' | 'extend' | 'delete' | 'expire';
-  /** The request body. */
   readonly requestBody: string | null;
   /** Null when no request caused the change. */
   readonly requestId: string | null;

@@ -153,7 +153,6 @@ export const mirrorStore = (db: Queryable) => ({
     return rows[0]?.body ?? null;
   },
 
-  /** The number of records in the scope. */
   async countRecords(scope: RrsetScope): Promise<number> {
     const { rows } = await db.query<{ records: number }>(recordsStatement(scope));
     return rows[0]?.records ?? 0;

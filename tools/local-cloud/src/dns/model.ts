@@ -98,7 +98,6 @@ export class RrsetTable {
     return table;
   }
 
-  /** The sets at a name. */
   at(name: string): Rrset[] {
     return rrsetTypes.flatMap((type) => this.get(name, type) ?? []);
   }

@@ -145,7 +145,6 @@ export function resetToDefault(changes: readonly FieldChange[] = []): { resetToD
   return reset.length === 0 ? {} : { resetToDefault: reset };
 }
 
-/** The change that a deletion is. */
 export const deletionOf = ({ spec }: { readonly spec: ClusterSpec }): FieldChange[] => [
   { pointer: '/spec', from: spec, to: null },
 ];
