@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { clusterSpecSchema, networkSchema, nodePoolSpecSchema } from '@corral/contracts';
 import type { CloudProfile } from '@corral/garden';
@@ -11,8 +11,6 @@ import {
   aCondition,
   aDesired,
   allWell,
-  anUpdatedDesired,
-  anUpdatedShoot,
   aPool,
   aShoot,
   aSteadyDesired,
@@ -125,28 +123,6 @@ describe('rendering', () => {
       const isProtected = aDesired({ spec: { deletionProtection: true } });
 
       expect(renderShoot(isProtected, rendering)).toEqual(renderShoot(aDesired(), rendering));
-    });
-
-    it('has exactly one file per case', () => {
-      expect(readdirSync(folder).sort()).toEqual(
-        Object.keys(golden)
-          .map((name) => `${name}.yaml`)
-          .sort(),
-      );
-    });
-
-    it('differs from the base case except for a zero minimum, pools without workers and equal priorities', () => {
-      const plain = renderShoot(base, rendering);
-      const same = Object.entries(golden).filter(([name, desired]) => {
-        return name !== 'one-pool' && JSON.stringify(renderShoot(desired, rendering)) === JSON.stringify(plain);
-      });
-
-      expect(same.map(([name]) => name)).toEqual([
-        'pool-minimum-zero',
-        'pool-maximum-zero',
-        'pool-adopted',
-        'pool-priorities-alike',
-      ]);
     });
 
     it('has a case for every declarable field', () => {
@@ -459,58 +435,6 @@ describe('observing', () => {
       ['hibernation', { hibernated: true }],
     ])('changes with %s', (_, more) => {
       expect(hashOf(more)).not.toBe(hashOf());
-    });
-
-    describe('of a Shoot whose next run is due', () => {
-      const due = { generation: 2, observedGeneration: 1 } as const;
-      const begun = { generation: 2, observedGeneration: 2 } as const;
-
-      it.each(['Create', 'Reconcile', 'Restore'])('does not change when the run after a %s begins', (type) => {
-        const running = { ...begun, lastOperation: { type: 'Reconcile', state: 'Processing', progress: 7 } };
-
-        expect(hashOf(running)).toBe(hashOf({ ...due, lastOperation: { type, state: 'Succeeded' } }));
-      });
-
-      it.each<[string, Parameters<typeof aShoot>[1]]>([
-        ['ends', { ...begun, lastOperation: { state: 'Succeeded' } }],
-        ['fails at once', { ...begun, lastOperation: { state: 'Error' } }],
-        ['becomes due again', { ...due, generation: 3 }],
-        [
-          'begins for another specification',
-          { generation: 3, observedGeneration: 3, lastOperation: { state: 'Processing' } },
-        ],
-        ['moves the control plane', { ...begun, lastOperation: { type: 'Migrate', state: 'Processing' } }],
-        ['follows a failure', { ...due, lastOperation: { state: 'Failed' } }],
-        [
-          'shows a problem',
-          { ...begun, lastOperation: { state: 'Processing' }, lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] },
-        ],
-      ])('changes when the run %s', (_, more) => {
-        expect(hashOf(more)).not.toBe(hashOf(due));
-      });
-
-      it('hides no change of the step or of what clients see, except progress', () => {
-        const changing = anUpdatedDesired();
-        const before = present(anUpdatedShoot('Succeeded', { observedGeneration: 4 }));
-        const after = present(anUpdatedShoot('Processing', {}, 0));
-
-        expect(judge(changing, before, minutesLater(1))).toMatchObject({
-          phase: 'Updating',
-          operation: { to: 'running' },
-        });
-        expect(decide(changing, after, minutesLater(1))).toEqual(decide(changing, before, minutesLater(1)));
-        expect(judge(changing, after, minutesLater(1))).toEqual(judge(changing, before, minutesLater(1)));
-      });
-    });
-
-    it('changes with progress in steps, and not with the progress of regular runs', () => {
-      const [creating, reconciling] = ['Create', 'Reconcile'].map((type) => (progress: number) => {
-        return hashOf({ lastOperation: { type, state: 'Processing', progress } });
-      }) as [(progress: number) => string, (progress: number) => string];
-
-      expect(creating(41)).toBe(creating(49));
-      expect(creating(50)).not.toBe(creating(49));
-      expect(reconciling(0)).toBe(reconciling(90));
     });
 
     it('covers everything relevant: ignored fields change neither the step nor the verdict', () => {

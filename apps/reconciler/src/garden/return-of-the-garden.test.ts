@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { only } from '../../test/support/only.js';
 import { authorities } from './catalogue.js';
 import type { DueStore, WaitingShoot } from './follow-shoots.js';
-import { probeGarden, wakeWaiting } from './return-of-the-garden.js';
+import { probeGarden } from './return-of-the-garden.js';
 
 describe('authorities', () => {
   const { signal } = new AbortController();
@@ -57,17 +57,6 @@ describe('authorities', () => {
       expect(await all.read(aShoot('u1'), signal)).toBeNull();
       await expect(all.read(aShoot('u1'), signal)).rejects.toThrow(GardenError);
       expect(await all.read(aShoot('u1'), signal)).toBe(encoded('PEM'));
-    });
-
-    it('are cached up to the maximum number of Shoots', async () => {
-      const garden = aGarden('PEM');
-      const all = authorities(only<GardenClient>(garden), 2);
-      for (const uid of ['u1', 'u2', 'u3']) await all.read(aShoot(uid), signal);
-
-      await all.read(aShoot('u3'), signal);
-      expect(garden.reads()).toBe(3);
-      await all.read(aShoot('u1'), signal);
-      expect(garden.reads()).toBe(4);
     });
   });
 });
@@ -168,19 +157,6 @@ describe('the probe', () => {
       expect(asked.length).toBeLessThan(22);
     });
 
-    it('reports an outage that began and ended between two probes', async () => {
-      const newestSince = (ms: number) => new Date(ms < 12_000 ? 0 : 12_000).toISOString();
-      const { returns } = await probe(
-        {
-          waiting: (ms) => ({ namespace: 'garden-acme', name: 'web', newestSince: newestSince(ms) }),
-          answer: (ms) => (ms > 11_000 && ms < 14_000 ? 'unreachable' : 'ok'),
-        },
-        60,
-      );
-
-      expect(returns).toEqual([0, 15_000]);
-    });
-
     it('counts every refusal about the Shoot as an answer', async () => {
       const answers: Answer[] = ['rbac', 'not_found', 'refused'];
       for (const answer of answers) {
@@ -188,25 +164,5 @@ describe('the probe', () => {
         expect(returns).toHaveLength(1);
       }
     });
-  });
-});
-
-describe('the wake-up', () => {
-  it('does not reject when rows cannot be made due, and wakes the others', async () => {
-    let woken = 0;
-    const wake = wakeWaiting({
-      wakers: [
-        () => Promise.reject(new Error('the database is away')),
-        async () => {
-          woken += 1;
-          return 0;
-        },
-      ],
-      log: silentLog,
-    });
-
-    await expect(wake()).resolves.toBeUndefined();
-
-    expect(woken).toBe(1);
   });
 });

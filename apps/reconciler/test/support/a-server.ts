@@ -104,6 +104,14 @@ export const ready: Seen = {
   image: anImage,
   actions: { list: [anAction()], at: second },
 };
+/** The same with a server that differs. */
+export const having = (server: Partial<ServerReading>): Seen => ({ ...ready, server: aServer(server) });
+/** Nothing but an action, and perhaps a server. */
+export const acted = (action: Partial<ServerAction> = {}, server?: Partial<ServerReading>): Seen => ({
+  ...nothingSeen,
+  action: anAction(action),
+  ...(server && { server: aServer(server) }),
+});
 
 export const nodePatch = {
   annotations: { 'node.machine.sapcloud.io/not-managed-by-mcm': '1' },

@@ -1,9 +1,8 @@
-import type { CatalogueVersion } from '@corral/garden';
+import type { CatalogueVersion, Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   absent,
-  aCondition,
   aDesired,
   aPool,
   aShoot,
@@ -339,15 +338,6 @@ describe('a cluster under deletion', () => {
   });
 });
 
-describe('health', () => {
-  it('never causes a write', () => {
-    const desired = aSteadyDesired();
-    const ill = aShoot(desired, { conditions: [aCondition('EveryNodeReady', 'False')] });
-
-    expect(stepOf(desired, present(ill))).toEqual({ do: 'finish' });
-  });
-});
-
 describe('resolving a version', () => {
   const offered = (version: string, classification = 'supported', expirationDate: string | null = null) => ({
     version,
@@ -520,45 +510,15 @@ describe('runs of a Shoot', () => {
   const begun = aShoot(changed, { generation: 5, observedGeneration: 4 });
   const idle = aShoot(changed, { generation: 4, observedGeneration: 4 });
 
-  describe('what is learned from an apply', () => {
-    it('records UID, generation, time and token when a run follows', () => {
-      expect(learnedFrom('applyShoot', changed, begun, minutesLater(1))).toEqual({
-        shootUid: 'uid-1',
-        appliedGeneration: 2,
-        appliedShootGeneration: 5,
-        appliedAt: minutesLater(1),
-        appliedTokenVersion: 2,
-        retriedGeneration: 0,
-      });
-    });
-
-    it('records neither time nor token when no run follows', () => {
-      expect(learnedFrom('applyShoot', changed, idle, minutesLater(1))).toMatchObject({
-        appliedGeneration: 2,
-        appliedShootGeneration: 4,
-        appliedAt: noon,
-        appliedTokenVersion: 1,
-      });
-    });
-  });
-
-  describe('what is learned from an operation annotation', () => {
-    it('records that the generation was retried', () => {
-      expect(learnedFrom('retryShoot', changed, begun, null)).toMatchObject({
-        retriedGeneration: 2,
-        appliedGeneration: 1,
-        appliedShootGeneration: 5,
-        appliedTokenVersion: 2,
-      });
-    });
-
-    it('records no token when the garden ignored the annotation', () => {
-      expect(learnedFrom('reconcileShoot', changed, idle, null)).toMatchObject({
-        retriedGeneration: 0,
-        appliedTokenVersion: 1,
-        appliedShootGeneration: 4,
-      });
-    });
+  it.each<[string, Parameters<typeof learnedFrom>[0], Shoot, Partial<Desired['known']>]>([
+    ['of an apply that a run follows', 'applyShoot', begun, { appliedGeneration: 2, appliedAt: minutesLater(1) }],
+    ['the token, too', 'applyShoot', begun, { shootUid: 'uid-1', appliedShootGeneration: 5, appliedTokenVersion: 2 }],
+    ['of an apply that no run follows', 'applyShoot', idle, { appliedGeneration: 2, appliedAt: noon }],
+    ['no token then', 'applyShoot', idle, { appliedShootGeneration: 4, appliedTokenVersion: 1 }],
+    ['of a retry', 'retryShoot', begun, { retriedGeneration: 2, appliedGeneration: 1, appliedTokenVersion: 2 }],
+    ['of an ignored annotation', 'reconcileShoot', idle, { retriedGeneration: 0, appliedTokenVersion: 1 }],
+  ])('teach %s', (_what, step, answered, learned) => {
+    expect(learnedFrom(step, changed, answered, minutesLater(1))).toMatchObject(learned);
   });
 
   describe('what is learned from a read', () => {

@@ -125,14 +125,6 @@ describe('operations', () => {
       ).toMatchObject({ progress: 0 });
     });
 
-    it('keeps its progress when the garden starts another attempt', () => {
-      expect(
-        verdictOf(anUpdatedDesired({}, { operation: anUpdate(70) }), anUpdatedShoot('Processing')).operation,
-      ).toMatchObject({
-        progress: 70,
-      });
-    });
-
     it('keeps running while the garden retries, and says why', () => {
       const shoot = anUpdatedShoot('Error', { lastErrors: [{ description: 'resource_unavailable', codes: [] }] });
       const verdict = verdictOf(anUpdatedDesired(), shoot);
@@ -294,11 +286,6 @@ describe('operations', () => {
         lastOperation: { type: 'Delete', state, progress: 33 },
         ...more,
       });
-
-    it('shows its own progress, not that of the previous run', () => {
-      expect(verdictOf(desired, going('Processing')).operation).toEqual({ to: 'running', progress: 33 });
-      expect(verdictOf(desired, aShoot(desired)).operation).toEqual({ to: 'running', progress: 5 });
-    });
 
     it('never succeeds through a run, since it ends with the row', () => {
       expect(verdictOf(desired, going('Succeeded')).operation.to).toBe('running');
