@@ -4,7 +4,7 @@ import { connectionMessages, type TokenVerdict } from '@corral/contracts';
 import { rowClock } from '@corral/database';
 import type { PricesReading } from '@corral/hcloud';
 import { silentLog } from '@corral/service';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { clusterTable, leaseStore, serverTable } from '../../src/loop/lease.js';
 import { nextReadingMs, priceStore, refreshPrices } from '../../src/upkeep/prices.js';
 import { verificationOf, verificationStore, verifyConnections } from '../../src/upkeep/verify-connections.js';
@@ -79,17 +79,6 @@ describe('the verification of connections', () => {
     expect(woken.sort()).toEqual([cluster.id, server].sort());
   });
 
-  it('wakes no cluster when nothing has changed', async () => {
-    const id = await aDueConnection('Ready');
-    const cluster = await at.declare(acme, id);
-    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
-    const woken: string[] = [];
-
-    await verifyWith('valid', woken);
-
-    expect(woken).toEqual([]);
-  });
-
   it('lets no pass over a server begin with a token that is being replaced', async () => {
     const id = await aDueConnection();
     const server = await aServerThatRests(id);
@@ -138,17 +127,35 @@ describe('the verification of connections', () => {
     return rows[0].id;
   };
 
-  it.each<[TokenVerdict, object]>([
-    ['valid', { state: 'succeeded', progress: 100, error: {}, waiting: null }],
-    ['read-only', { state: 'failed', error: { code: 'provider_permission_denied', retryable: true }, waiting: null }],
-    ['rejected', { state: 'failed', error: { code: 'provider_token_rejected', retryable: true }, waiting: null }],
-    ['unknown', { state: 'running', error: {}, waiting: { reason: 'ProviderUnavailable', since: expect.any(String) } }],
-  ])('ends the requested operation: %s', async (verdict, outcome) => {
+  it.each<[verdict: TokenVerdict, row: object, operation: object]>([
+    [
+      'valid',
+      { phase: 'Ready', message: '', project: { reachable: true, readOnly: false } },
+      { state: 'succeeded', progress: 100, error: {}, waiting: null },
+    ],
+    [
+      'read-only',
+      { phase: 'Rejected', project: { reachable: true, readOnly: true }, verified_at: null },
+      { state: 'failed', error: { code: 'provider_permission_denied', retryable: true }, waiting: null },
+    ],
+    [
+      'rejected',
+      { phase: 'Rejected', project: { reachable: false, readOnly: null } },
+      { state: 'failed', error: { code: 'provider_token_rejected', retryable: true }, waiting: null },
+    ],
+    [
+      'unknown',
+      { phase: 'Unverified', message: connectionMessages.Unverified, project: null },
+      { state: 'running', error: {}, waiting: { reason: 'ProviderUnavailable', since: expect.any(String) } },
+    ],
+  ])('with the verdict %s is recorded in the connection and in the requested operation', async (...row) => {
+    const [verdict, recorded, outcome] = row;
     const id = await aDueConnection();
     const operationId = await askedFor(id);
 
     await verifyWith(verdict);
 
+    expect(await connection(id)).toMatchObject(recorded);
     const operation = await at.operation(operationId);
     expect(operation).toMatchObject(outcome);
     await due(id);
@@ -165,56 +172,6 @@ describe('the verification of connections', () => {
     });
 
     expect((await connection(id)).again_ms).toBeLessThanOrEqual(0);
-  });
-
-  it('finds a connection that became due in the same instant', async () => {
-    const id = await aDueConnection();
-
-    for (let time = 1; time <= 200; time += 1) {
-      await at.pool.query('UPDATE connection SET verify_at = clock_timestamp() WHERE id = $1', [id]);
-      expect([time, await verificationStore(at).claimDue(1, HOUR_MS)]).toEqual([time, [expect.anything()]]);
-    }
-  });
-
-  it('verifies each token once in concurrent runs', async () => {
-    await Promise.all(Array.from({ length: 30 }, () => aDueConnection()));
-    let asked = 0;
-    const verifyToken = async (): Promise<TokenVerdict> => {
-      asked += 1;
-      return 'valid';
-    };
-
-    await Promise.all([verifyWith(verifyToken), verifyWith(verifyToken), verifyWith(verifyToken)]);
-
-    expect(asked).toBe(30);
-  });
-
-  it.each<[verdict: TokenVerdict, row: object]>([
-    ['valid', { phase: 'Ready', message: '', project: { reachable: true, readOnly: false } }],
-    ['read-only', { phase: 'Rejected', project: { reachable: true, readOnly: true }, verified_at: null }],
-    ['rejected', { phase: 'Rejected', project: { reachable: false, readOnly: null } }],
-    ['unknown', { phase: 'Unverified', message: connectionMessages.Unverified, project: null }],
-  ])('of a token with the verdict %s is recorded in the connection', async (verdict, row) => {
-    const id = await aDueConnection();
-
-    await verifyWith(verdict);
-
-    expect(await connection(id)).toMatchObject(row);
-  });
-
-  it('wakes the clusters of a rejected connection when the reason changes', async () => {
-    const id = await aDueConnection();
-    await verifyWith('rejected');
-    const cluster = await at.declare(acme, id);
-    await leaseStore(at.pool, clusterTable).takeLease(cluster.id, 1);
-    const woken: string[] = [];
-
-    await due(id);
-    await verifyWith('read-only', woken);
-    await due(id);
-    await verifyWith('read-only', woken);
-
-    expect(woken).toEqual([cluster.id]);
   });
 
   it('changes only the message when the token cannot be decrypted, and says what to do', async () => {
@@ -279,18 +236,6 @@ describe('prices', () => {
       expect(row.again_ms).toBeGreaterThan(20 * HOUR_MS);
     });
 
-    it('are due by the clock of the database', async () => {
-      await aConnection();
-
-      const doNotFake = ['nextTick', 'setImmediate', 'queueMicrotask', 'setTimeout', 'setInterval'] as const;
-      jest.useFakeTimers({ now: Date.now() + HOUR_MS, doNotFake: [...doNotFake] });
-      try {
-        expect(await refreshWith(listWith('0.021'))).toBe(1);
-      } finally {
-        jest.useRealTimers();
-      }
-    });
-
     it.each(['Unverified', 'Rejected'])('are not read while it is %s', async (phase) => {
       const id = await aConnection();
       await at.pool.query('UPDATE connection SET phase = $2::connection_phase WHERE id = $1', [id, phase]);
@@ -311,19 +256,6 @@ describe('prices', () => {
       const after = await at.row(cluster.id);
       expect(after).toEqual({ ...before, revision: before.revision + 1 });
       expect(after.due_at).toBeNull();
-    });
-
-    it('change nothing when they are the same', async () => {
-      const id = await aConnection();
-      const cluster = await at.declare(acme, id);
-      await refreshWith(listWith('0.021'));
-      const [before, list] = [await at.row(cluster.id), await rowOf(id)];
-      await makeDue(id);
-
-      await refreshWith(listWith('0.021'));
-
-      expect((await at.row(cluster.id)).revision).toBe(before.revision);
-      expect((await rowOf(id)).priced_at).toEqual(list.priced_at);
     });
 
     it.each<[string, PricesReading]>([
@@ -347,23 +279,6 @@ describe('prices', () => {
       expect(await rowOf(id)).toMatchObject({ failures: 0 });
     });
 
-    it('are postponed without a call while its key is missing', async () => {
-      const id = await aConnection();
-      let asked = 0;
-
-      await refreshWith(
-        async () => {
-          asked += 1;
-          return listWith('1');
-        },
-        () => {
-          throw new Error('no such key');
-        },
-      );
-
-      expect([asked, (await rowOf(id)).failures]).toEqual([0, 1]);
-    });
-
     it('request a verification when the provider refuses the token', async () => {
       const id = await aConnection();
       await at.pool.query(`UPDATE connection SET verify_at = now() + interval '1 day' WHERE id = $1`, [id]);
@@ -374,62 +289,6 @@ describe('prices', () => {
         id,
       ]);
       expect(rows).toEqual([{ due: true }]);
-    });
-
-    it('are due once it is verified, and when it becomes ready again', async () => {
-      const id = await at.addConnection(acme, 'new');
-      const due = {
-        teamId: acme.id,
-        connectionId: id,
-        tokenVersion: 1,
-        keyId: 'k1',
-        bytes: Buffer.alloc(0),
-        failures: 0,
-      };
-      const record = async (verdict: 'valid' | 'rejected') =>
-        verificationStore(at).record(due, verificationOf(verdict, 0, 0));
-
-      await record('valid');
-      expect(await refreshWith(listWith('0.021'))).toBe(1);
-      await record('valid');
-      expect((await rowOf(id)).again_ms).toBeGreaterThan(HOUR_MS);
-      await record('rejected');
-      await record('valid');
-
-      // The column has a resolution of one millisecond, rounded.
-      expect((await rowOf(id)).again_ms).toBeLessThan(1);
-    });
-
-    it('are read once by concurrent runs', async () => {
-      await Promise.all(Array.from({ length: 30 }, aConnection));
-      let asked = 0;
-      const read = async () => {
-        asked += 1;
-        return listWith('0.021');
-      };
-
-      await Promise.all([refreshWith(read), refreshWith(read), refreshWith(read)]);
-
-      expect(asked).toBe(30);
-    });
-
-    it.each<[string, PricesReading]>([
-      ['read', listWith('0.021')],
-      ['refused', { kind: 'refused' }],
-    ])('stay due when the token is replaced while they are %s', async (_what, reading) => {
-      const id = await aConnection();
-      await refreshWith(listWith('0.5'));
-      await makeDue(id);
-
-      await refreshWith(async () => {
-        await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [id]);
-        await makeDue(id);
-        return reading;
-      });
-
-      const row = await rowOf(id);
-      expect(row).toMatchObject({ failures: 0, prices: { serverTypes: { cpx31: { hel1: { hourly: '0.5' } } } } });
-      expect(row.again_ms).toBeLessThan(1);
     });
   });
 
@@ -445,11 +304,6 @@ describe('prices', () => {
       expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 90_000 }, 0, 0)).toBe(90_000);
       expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 1e12 }, 0, 0)).toBe(6 * HOUR_MS);
       expect(nextReadingMs({ kind: 'throttled', retryAfterMs: null }, 0, 0)).toBe(MINUTE_MS);
-    });
-
-    it('differs from connection to connection', () => {
-      const [first, last] = [0, 1].map((random) => nextReadingMs(listWith('1'), 0, random)) as [number, number];
-      expect([first / HOUR_MS, last / HOUR_MS].map(Math.round)).toEqual([22, 26]);
     });
   });
 });

@@ -1,17 +1,10 @@
-import { type NewWrite, type RrsetWriteKind, settlementStore } from '@corral/dns-data';
+import type { NewWrite, RrsetWriteKind } from '@corral/dns-data';
 import { readConfig } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { intervalsOf, reconcilerConfig } from '../../src/config.js';
+import { reconcilerConfig } from '../../src/config.js';
 import { ledgerOf, records, type TestTeam, type TestWrite } from '../support/dns/dns-rows.js';
-import {
-  type Reconciling,
-  running,
-  settings,
-  startReconciling,
-  UPSTREAM_TOKEN,
-  ZONE,
-} from '../support/dns/start-reconciling.js';
+import { type Reconciling, running, startReconciling, UPSTREAM_TOKEN, ZONE } from '../support/dns/start-reconciling.js';
 import { sweep as sweepRows } from '../support/sweep-rows.js';
 
 describe('settling', () => {
@@ -137,62 +130,6 @@ describe('settling', () => {
       expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.7']);
     });
 
-    it('is settled once by two concurrent reconcilers', async () => {
-      const names = Array.from({ length: 8 }, (_, index) => `n${index}.acme`);
-      for (const name of names) await at.addLostWrite(acme, { name, operation: 'create', body: one });
-
-      const results = await Promise.all([at.workers.settleWrites(running()), at.another().settleWrites(running())]);
-
-      expect(results.reduce((sum, { settled }) => sum + settled, 0)).toBe(names.length);
-      expect(await at.readEntries(`state = 'settled'`)).toHaveLength(names.length);
-    });
-
-    it('is settled concurrently: a slow read does not delay others', async () => {
-      const names = ['a.acme', 'slow.acme', 'b.acme', 'c.acme', 'd.acme'];
-      for (const name of names) await at.addLostWrite(acme, { name, operation: 'create', body: one });
-      let answer: () => void = () => undefined;
-      const answered = new Promise<void>((resolve) => {
-        answer = resolve;
-      });
-      const readRrset: typeof at.hcloud.readRrset = async (zoneId, name, ...rest) => {
-        if (name === 'slow.acme') await answered;
-        return at.hcloud.readRrset(zoneId, name, ...rest);
-      };
-
-      const pass = at.another({}, { readRrset }).settleWrites(running());
-      await waitFor(
-        'the other settlements',
-        async () => (await at.readEntries(`state = 'settled'`)).length === names.length - 1,
-      );
-      answer();
-
-      expect((await pass).settled).toBe(names.length);
-    });
-
-    it('is held by a lease of three seconds, which is renewed during the read', async () => {
-      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
-      const stop = new AbortController();
-      const slow = at.another({}, { readRrset: () => new Promise(() => undefined) });
-      const leases: number[] = [];
-      const pass = slow.settleWrites(stop.signal);
-
-      await waitFor('the lease to be renewed', async () => {
-        const { rows } = await at.pool.query<{ until: Date; left: number }>(
-          `SELECT lease_until AS until, extract(epoch FROM lease_until - clock_timestamp())::float8 AS left
-         FROM dns_audit_entry WHERE id = $1 AND lease_fence = 2`,
-          [entryId],
-        );
-        const lease = rows[0];
-        if (lease === undefined) return false;
-        expect(lease.left).toBeLessThanOrEqual(3);
-        if (leases.at(-1) !== lease.until.getTime()) leases.push(lease.until.getTime());
-        return leases.length >= 2;
-      });
-
-      stop.abort();
-      await pass;
-    });
-
     it('is taken over after the lease of a dead process', async () => {
       const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body: one });
       const died = at.another({}, { readRrset: () => new Promise(() => undefined) });
@@ -228,33 +165,6 @@ describe('settling', () => {
       expect(entries.filter(({ lease_fence }) => lease_fence > 1)).toHaveLength(3);
     });
 
-    it('writes wait, and are settled afterwards', async () => {
-      upstreamHolds('www.acme', ['192.0.2.1']);
-      const body = { records: records('192.0.2.1') };
-      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
-      at.cloud.admin.addFaults(away);
-      await at.workers.settleWrites(running());
-      at.cloud.admin.clearFaults();
-      await at.pool.query("UPDATE dns_audit_entry SET lease_until = clock_timestamp() - interval '1 second'");
-
-      const result = await at.workers.settleWrites(running());
-
-      expect(result.settled).toBe(1);
-      expect(await at.getEntry(entryId)).toMatchObject({ state: 'settled', found_applied: true });
-    });
-
-    it('an unreadable entry does not delay others', async () => {
-      const body = { records: records('192.0.2.1') };
-      const bad = await at.addLostWrite(acme, { name: 'bad.acme', operation: 'create', body });
-      const good = await at.addLostWrite(acme, { name: 'good.acme', operation: 'create', body });
-      at.cloud.admin.addFaults({ match: { path: 'bad' }, times: null, effect: { status: 500, code: 'server_error' } });
-
-      expect(await at.workers.settleWrites(running())).toEqual({ settled: 1, rechecked: 0, end: 'done' });
-
-      expect((await at.getEntry(good.entryId)).state).toBe('settled');
-      expect((await at.getEntry(bad.entryId)).state).toBe('pending');
-    });
-
     it('a zone that is not found proves no absence of a set', async () => {
       const body = { records: records('192.0.2.1') };
       const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body });
@@ -265,39 +175,6 @@ describe('settling', () => {
 
       expect(result.settled).toBe(0);
       expect((await at.getEntry(entryId)).state).toBe('pending');
-    });
-
-    it('a bug with one entry does not block others', async () => {
-      const body = { records: records('192.0.2.1') };
-      await at.addLostWrite(acme, { name: 'odd.acme', operation: 'create', body });
-      const good = await at.addLostWrite(acme, { name: 'good.acme', operation: 'create', body });
-      const readRrset: typeof at.hcloud.readRrset = async (zoneId, name, ...rest) => {
-        if (name === 'odd.acme') throw new TypeError('nobody thought of that');
-        return at.hcloud.readRrset(zoneId, name, ...rest);
-      };
-
-      const result = await at.another({}, { readRrset }).settleWrites(running());
-
-      expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
-      expect((await at.getEntry(good.entryId)).state).toBe('settled');
-    });
-
-    it('a shutdown releases the entry immediately', async () => {
-      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
-      const stop = new AbortController();
-      const readRrset = () => {
-        stop.abort();
-        return new Promise<never>(() => undefined);
-      };
-
-      const result = await at.another({}, { readRrset }).settleWrites(stop.signal);
-
-      expect(result.end).toBe('stopped');
-      await waitFor(
-        'the next process to settle it',
-        async () => (await at.workers.settleWrites(running())).settled === 1,
-      );
-      expect((await at.getEntry(entryId)).state).toBe('settled');
     });
   });
 
@@ -338,21 +215,6 @@ describe('settling', () => {
       expect((await at.getEntry(entryId)).recheck_at).toBeNull();
     });
 
-    it('of an accepted write waits without an upstream call while its action may be running', async () => {
-      const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
-      await accept(lost, 'running');
-      at.cloud.admin.resetCalls();
-
-      const early = await at.workers.settleWrites(running());
-
-      expect(early.rechecked).toBe(0);
-      expect(at.cloud.admin.calls().total).toBe(0);
-      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1']);
-      await passSome('5 minutes');
-      expect((await at.workers.settleWrites(running())).rechecked).toBe(1);
-      expect(await at.mirroredValues('www.acme')).toBeNull();
-    });
-
     it('of a write with a failed action follows immediately', async () => {
       const lost = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
       await accept(lost, 'error');
@@ -363,41 +225,6 @@ describe('settling', () => {
       expect(result.rechecked).toBe(1);
       expect(await at.mirroredValues('www.acme')).toBeNull();
     });
-
-    it('stays pending when it was requested again during the read', async () => {
-      const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'create', body });
-      await at.workers.settleWrites(running());
-      await passSome('1 second');
-      const asksAgain = at.another(
-        {},
-        {
-          async readRrset(...key) {
-            await at.pool.query(`UPDATE dns_audit_entry SET recheck_at = clock_timestamp() + interval '1 hour'`);
-            return at.hcloud.readRrset(...key);
-          },
-        },
-      );
-
-      await asksAgain.settleWrites(running());
-
-      expect((await at.getEntry(entryId)).recheck_at).not.toBeNull();
-    });
-  });
-
-  it('the oldest write without an outcome has an age while it is sent and while it waits, and none when it is settled', async () => {
-    const { readPendingSeconds, readBacklogSeconds } = settlementStore(at.prisma);
-    const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body: null });
-    const age = (sql: string) =>
-      at.pool.query(`UPDATE dns_audit_entry SET created_at = now() - interval '90 s', ${sql} WHERE id = $1`, [entryId]);
-    await age("lease_until = now() + interval '1 hour'");
-    expect(await readPendingSeconds()).toBeGreaterThanOrEqual(90);
-    expect(await readBacklogSeconds()).toBe(0);
-
-    await age('lease_until = now()');
-    expect(await readPendingSeconds()).toBeGreaterThanOrEqual(90);
-    await at.workers.settleWrites(running());
-
-    expect(await readPendingSeconds()).toBe(0);
   });
 });
 
@@ -513,16 +340,6 @@ describe('looking up actions', () => {
       expect(actionCalls()).toBe(2);
     });
 
-    it('cost at most one call per interval with several reconcilers', async () => {
-      await write('www.acme', 'add_records', { records: records('192.0.2.1') });
-      await pass(FRESH_MS);
-
-      await Promise.all([at.workers, at.another(), at.another()].map((each) => each.lookUpActions()));
-      await at.workers.lookUpActions();
-
-      expect(actionCalls()).toBe(1);
-    });
-
     it('cause an immediate read of their sets when they failed, which corrects mirror and quota', async () => {
       await write('www.acme', 'add_records', { records: records('192.0.2.1', '192.0.2.2') });
       at.cloud.admin.advanceClock(ACTION_MS);
@@ -539,35 +356,6 @@ describe('looking up actions', () => {
       expect(await at.readEntries('recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
     });
 
-    it.each([100, 1_900, 4_000, 7_900, 9_900])(
-      'leave the mirror wrong for at most 15 s when they fail %s ms after a call',
-      async (sinceCallMs) => {
-        const everyMs = intervalsOf({ DNS_ACTION_INTERVAL_MS: settings.actionIntervalMs } as never).lookUp;
-        await write('other.acme', 'add_records', { records: records('192.0.2.1') });
-        await pass(FRESH_MS);
-        await at.workers.lookUpActions();
-        await pass(sinceCallMs);
-        const asked = actionCalls();
-        fail(0);
-        await write('www.acme', 'add_records', { records: records('192.0.2.2') });
-        expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.2']);
-
-        let wrongMs = 0;
-        while ((await at.mirroredValues('www.acme')) !== null && wrongMs <= 60_000) {
-          await pass(everyMs);
-          wrongMs += everyMs;
-          await at.workers.handlers['look-up-actions']({}, { signal: running() } as never);
-          for (const { name } of at.nudges.splice(0)) {
-            expect(name).toBe('settle-writes');
-            await at.workers.handlers['settle-writes']({}, { signal: running() } as never);
-          }
-        }
-
-        expect(wrongMs).toBeLessThanOrEqual(15_000);
-        expect(actionCalls() - asked).toBe(1);
-      },
-    );
-
     it('count as failed after a minute when they never end or are unknown upstream', async () => {
       await write('one.acme', 'add_records', { records: records('192.0.2.1') });
       await write('two.acme', 'add_records', { records: records('192.0.2.1') });
@@ -580,16 +368,6 @@ describe('looking up actions', () => {
       expect(await lookUpAgain()).toEqual({ asked: 2, failed: 2 });
 
       expect(await statuses()).toEqual(['error', 'error']);
-    });
-
-    it('stay unchanged while the upstream is unavailable', async () => {
-      await write('www.acme', 'add_records', { records: records('192.0.2.1') });
-      await pass(61_000);
-      at.cloud.admin.addFaults({ times: null, effect: { status: 500 } });
-
-      expect(await at.workers.lookUpActions()).toEqual({ asked: 1, failed: 0 });
-
-      expect(await statuses()).toEqual(['running']);
     });
   });
 });

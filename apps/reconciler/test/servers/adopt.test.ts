@@ -1,5 +1,4 @@
 import type { ServerId } from '@corral/contracts';
-import { rowClock } from '@corral/database';
 import type { ServerOptions } from '@corral/local-cloud';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { nodePatch } from '../support/a-server.js';
@@ -63,35 +62,6 @@ describe('adoptions', () => {
         expect(at.atProvider(serverId).rebuilds).toBe(1);
       });
 
-      it.each<[string, ServerOptions, string]>([
-        ['protected', { protection: { delete: true, rebuild: true } }, 'server_protected'],
-        ['in rescue', { rescueEnabled: true }, 'server_in_rescue'],
-      ])('fails without touching a server that is %s', async (_what, options, code) => {
-        const { id, serverId } = await at.acknowledge(options);
-
-        const row = await at.untilIdle(id);
-
-        expect(row).toMatchObject({ phase: 'Failed', due_at: null, operation: { state: 'failed', error: { code } } });
-        expect(row?.message).not.toBe('');
-        expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 0, userData: null });
-      });
-
-      it('requests again only when the first request can no longer arrive', async () => {
-        const { id, serverId } = await at.acknowledge();
-        at.breakRebuild(serverId, { status: 503 });
-        await at.passNow(id);
-        const asked = (await at.server(id))?.rebuild_asked_at;
-        at.cloud.admin.advanceClock(10_000);
-        await at.passNow(id);
-        expect(await at.server(id)).toMatchObject({ phase: 'Rebuilding', rebuild_asked_at: asked });
-        expect(at.atProvider(serverId).rebuilds).toBe(0);
-
-        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
-
-        expect(at.atProvider(serverId).rebuilds).toBe(1);
-        expect(await auditOf(id)).toEqual(['server.rebuild', 'server.rebuild']);
-      });
-
       it('fails when the server differs from the acknowledged one', async () => {
         const { id, serverId } = await at.acknowledge();
         at.cloud.admin.changeServer(serverId, { serverType: 'cx52' });
@@ -120,55 +90,6 @@ describe('adoptions', () => {
           operation: { state: 'succeeded' },
         });
         expect(at.atProvider(serverId).rebuilds).toBe(2);
-      });
-
-      it('fails when the provider reports the rebuild as protected', async () => {
-        const { id, serverId } = await at.acknowledge();
-        at.breakRebuild(serverId, { status: 423, code: 'protected' });
-
-        expect(await at.untilIdle(id)).toMatchObject({
-          phase: 'Failed',
-          operation: { error: { code: 'server_protected' } },
-        });
-        expect(at.atProvider(serverId).rebuilds).toBe(0);
-      });
-
-      it('fails with a read-only token', async () => {
-        const { id } = await at.acknowledge();
-        at.cloud.admin.addProjectToken(PROJECT_TOKEN, { readOnly: true });
-
-        expect(await at.untilIdle(id)).toMatchObject({
-          phase: 'Failed',
-          operation: { error: { code: 'server_token_rejected' } },
-        });
-      });
-
-      it('requests a token verification when the provider refuses the token, and fails when it is rejected', async () => {
-        const { id } = await at.acknowledge();
-        await at.useToken('unknown'.repeat(8));
-        await at.passNow(id);
-        expect(await at.server(id)).toMatchObject({ phase: 'Adopting' });
-        const { rows } = await at.pool.query(`SELECT verify_at <= ${rowClock} AS due FROM connection WHERE id = $1`, [
-          at.connectionId,
-        ]);
-        expect(rows[0].due).toBe(true);
-
-        await at.pool.query("UPDATE connection SET phase = 'Rejected' WHERE id = $1", [at.connectionId]);
-
-        expect(await at.untilIdle(id)).toMatchObject({ operation: { error: { code: 'server_token_rejected' } } });
-      });
-
-      it('waits without calls while the project’s request limit is used up', async () => {
-        const { id } = await at.acknowledge();
-        at.cloud.admin.addFaults({ effect: { status: 429, retryAfter: 1 }, times: 1 });
-        await at.passNow(id);
-        const { total } = at.cloud.admin.calls();
-
-        await at.passNow(id);
-
-        expect(at.cloud.admin.calls().total).toBe(total);
-        expect(await at.server(id)).toMatchObject({ phase: 'Adopting', message: expect.stringContaining('used up') });
-        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
       });
 
       it('never stores the root password of a server without SSH keys', async () => {
@@ -225,33 +146,6 @@ describe('adoptions', () => {
         expect(await operationsOf(id)).toEqual(['server.adopt succeeded', 'server.deregister succeeded']);
         expect(await auditOf(id)).toEqual(['server.rebuild', 'server.deregistered']);
       });
-
-      it('ends an adoption before the rebuild', async () => {
-        const { id, serverId } = await at.acknowledge({ locked: true });
-        await at.passNow(id);
-        await at.deregister(id);
-
-        expect(await at.untilIdle(id)).toBeUndefined();
-
-        expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 0, labels: {} });
-        expect(await operationsOf(id)).toEqual(['server.adopt superseded', 'server.deregister succeeded']);
-      });
-
-      it.each<[string, (serverId: number) => unknown]>([
-        ['the server no longer exists', (serverId) => at.cloud.admin.vanishServer(serverId)],
-      ])('succeeds when %s', async (_what, happens) => {
-        const { id, serverId } = await at.acknowledge();
-        await at.untilIdle(id);
-        await happens(serverId);
-        const labels = at.atProvider(serverId).labels;
-        await at.deregister(id);
-
-        expect(await at.untilIdle(id)).toBeUndefined();
-
-        expect(at.atProvider(serverId)).toMatchObject({ labels, powerOffs: 0 });
-        expect(at.atProvider(serverId).deletedBy).not.toBe('api');
-        expect(await operationsOf(id)).toContain('server.deregister succeeded');
-      });
     });
   });
 
@@ -293,40 +187,6 @@ describe('adoptions', () => {
       },
     );
 
-    it('keeps the start time of a reason, and resets it for another one', async () => {
-      const { id, serverId } = await at.acknowledge({ locked: true });
-      await at.passNow(id);
-      const since = '2026-01-01T00:00:00.000Z';
-      await at.pool.query(
-        `UPDATE operation SET waiting = jsonb_set(waiting, '{since}', to_jsonb($2::text)) WHERE target_id = $1`,
-        [id, since],
-      );
-
-      await at.passNow(id);
-      expect(await waitingOf(id)).toMatchObject({ reason: 'ServerBusy', since });
-      at.cloud.admin.changeServer(serverId, { locked: false });
-      at.breakRebuild(serverId, { reset: 'after' });
-      await at.passNow(id);
-
-      const waiting = await waitingOf(id);
-      expect(waiting).toMatchObject({ reason: 'ProviderUnavailable' });
-      expect(waiting?.since).not.toBe(since);
-    });
-
-    it('reports a token that cannot be decrypted, and one that is rejected during the rebuild', async () => {
-      const { id, serverId } = await at.acknowledge();
-      at.breakRebuild(serverId, { reset: 'after' });
-      await at.passNow(id);
-      await at.pool.query(`UPDATE connection SET token_key_id = 'lost' WHERE id = $1`, [at.connectionId]);
-      await at.passNow(id);
-      const unreadable = await waitingOf(id);
-      await at.useToken(PROJECT_TOKEN);
-      await at.pool.query(`UPDATE connection SET phase = 'Rejected' WHERE id = $1`, [at.connectionId]);
-      await at.passNow(id);
-
-      expect([unreadable?.reason, (await waitingOf(id))?.reason]).toEqual(['TokenUnreadable', 'ProviderTokenRejected']);
-    });
-
     it('causes one event for any number of retries', async () => {
       const { id } = await at.acknowledge({ locked: true });
       await at.passNow(id);
@@ -367,11 +227,6 @@ describe('machines that join by command', () => {
   };
   /** Registers the node like a machine that runs the command. */
   const runCommand = () => at.shoots.register(cluster.shootName, nodeName);
-  const joined = async () => {
-    await claimed();
-    runCommand();
-    return passes();
-  };
   const audit = async () =>
     (await at.pool.query('SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY id', [id])).rows.map(
       ({ action }) => action,
@@ -403,86 +258,6 @@ describe('machines that join by command', () => {
       });
       expect(cluster.shoot.nodes.get(nodeName)).toMatchObject({ isReady: true, ...nodePatch });
       expect(await audit()).toEqual([]);
-    });
-
-    it('calls no provider, so an undecryptable token does not matter', async () => {
-      const { byRoute } = at.cloud.admin.calls();
-      await at.pool.query("UPDATE connection SET token_key_id = 'gone' WHERE id = $1", [at.connectionId]);
-
-      expect(await joined()).toMatchObject({ phase: 'Joined', observed_at: null });
-
-      expect(at.cloud.admin.calls().byRoute).toEqual(byRoute);
-      await at.pool.query("UPDATE connection SET token_key_id = 'k1' WHERE id = $1", [at.connectionId]);
-    });
-
-    it('deletes its tokens in the cluster once the machine is a node', async () => {
-      await claimed();
-      cluster.shoot.tokens.add(nodeName);
-      runCommand();
-
-      expect(await passes()).toMatchObject({ phase: 'Joined' });
-
-      expect([...cluster.shoot.tokens]).toEqual([]);
-    });
-
-    it('continues when the pool released the machine before it joined, and claimed it again', async () => {
-      await claimed();
-      cluster.shoot.tokens.add(nodeName);
-      await claim(at, id, null);
-
-      expect(await passes()).toMatchObject({
-        phase: 'Adopting',
-        node_name: null,
-        member_of_id: null,
-        operation: { state: 'running', waiting: { reason: 'NoNodePool' } },
-      });
-      expect([...cluster.shoot.tokens]).toEqual([]);
-      expect(await joined()).toMatchObject({ phase: 'Joined', operation: { state: 'succeeded' } });
-    });
-
-    it('fails when the command is not run for a week, and can join afterwards', async () => {
-      await claimed();
-      await at.pool.query("UPDATE adopted_server SET begun_at = now() - interval '8 days' WHERE id = $1", [id]);
-      expect(await passes()).toMatchObject({
-        phase: 'Failed',
-        operation: { state: 'failed', error: { code: 'server_never_joined' }, waiting: null },
-      });
-
-      await claim(at, id, null);
-      expect(await passes()).toMatchObject({ phase: 'Ready', node_name: null });
-      await claim(at, id, cluster.poolId);
-      runCommand();
-      expect(await passes()).toMatchObject({ phase: 'Joined' });
-    });
-  });
-
-  describe('a released machine', () => {
-    it('is drained and removed from the cluster, with a message to wipe it', async () => {
-      await joined();
-      await claim(at, id, null);
-
-      const left = await passes();
-
-      expect(left).toMatchObject({
-        phase: 'Ready',
-        message: expect.stringContaining('must wipe it'),
-        node_name: null,
-        node_ready: false,
-        member_of_id: null,
-        operation: { state: 'succeeded' },
-      });
-      expect(cluster.shoot.nodes.has(nodeName)).toBe(false);
-      expect(at.shoots.undrained()).toBe(0);
-    });
-
-    it('is a node again once a pool claims it and its command was run', async () => {
-      const first = await joined();
-      await claim(at, id, null);
-      await passes();
-
-      expect(await claimed()).toMatchObject({ phase: 'Joining', message: expect.stringContaining('join command') });
-      runCommand();
-      expect(await passes()).toMatchObject({ phase: 'Joined', adopted_at: first?.adopted_at });
     });
   });
 });
@@ -528,17 +303,6 @@ describe('during a hold', () => {
 
       expect(await findingOf(id)).toBe('rebuilt_since');
     });
-
-    it('is as recorded when the only rebuild is the known one', async () => {
-      const { id } = await at.acknowledge();
-      await at.untilIdle(id);
-      await hold(new Date(Date.now() - 3_600_000));
-
-      await at.passNow(id);
-
-      expect(await findingOf(id)).toBe('as_recorded');
-      expect((await at.server(id))?.phase).toBe('Ready');
-    });
   });
 
   describe('an adopted server that was not read before the hold ended', () => {
@@ -572,7 +336,7 @@ describe('during a hold', () => {
       expect(await isUnread(id)).toBe(false);
     });
 
-    it('is not rebuilt a second time, and fails', async () => {
+    it('is not rebuilt a second time, and fails, until its team acknowledges it again', async () => {
       const { id, serverId } = await at.acknowledge();
       await at.untilIdle(id);
       await forgetRebuild(id);
@@ -583,28 +347,6 @@ describe('during a hold', () => {
       expect((await at.server(id))?.phase).toBe('Failed');
       expect(at.atProvider(serverId).rebuilds).toBe(1);
       expect(await isUnread(id)).toBe(false);
-    });
-
-    it('stays as it is while its provider refuses the token', async () => {
-      const { id, serverId } = await at.acknowledge();
-      await at.untilIdle(id);
-      await leaveUnread(id);
-      await at.useToken('r'.repeat(64));
-
-      await at.passNow(id);
-
-      expect((await at.server(id))?.phase).toBe('Ready');
-      expect(at.atProvider(serverId).rebuilds).toBe(1);
-      expect(await isUnread(id)).toBe(true);
-      await at.heal();
-    });
-
-    it('is rebuilt when its team acknowledges it again', async () => {
-      const { id, serverId } = await at.acknowledge();
-      await at.untilIdle(id);
-      await forgetRebuild(id);
-      await leaveUnread(id);
-      await at.untilIdle(id);
 
       await at.acknowledgeAgain(id);
       await at.untilIdle(id);

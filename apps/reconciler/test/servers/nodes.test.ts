@@ -1,11 +1,8 @@
 import type { ServerId } from '@corral/contracts';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { leaseStore, type PassLease, serverTable } from '../../src/loop/lease.js';
-import { resting } from '../../src/servers/judge.js';
-import type { Verdict, WantedServer } from '../../src/servers/model.js';
+import type { WantedServer } from '../../src/servers/model.js';
 import { type ServerStore, serverStore } from '../../src/servers/store.js';
-import { nodePatch } from '../support/a-server.js';
-import { shootIn } from '../support/fake-shoots.js';
 import { addNodeCluster, claim, hibernate, type NodeTestCluster } from '../support/node-clusters.js';
 import { PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
 
@@ -36,39 +33,8 @@ describe('nodes', () => {
   };
   const unseenFor = (id: string, interval: string) =>
     at.pool.query('UPDATE adopted_server SET observed_at = now() - $2::interval WHERE id = $1', [id, interval]);
-  const dueInMs = async (id: string): Promise<number> =>
-    (
-      await at.pool.query(
-        'SELECT (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS ms FROM adopted_server WHERE id = $1',
-        [id],
-      )
-    ).rows[0].ms;
 
   describe('a server claimed by a pool', () => {
-    it('joins the cluster with one rebuild and a marked node', async () => {
-      const { id, serverId } = await adopted('Web-1');
-      const before = (await at.server(id))?.operation;
-      await claim(at, id, cluster.poolId);
-
-      const row = await at.untilIdle(id);
-
-      expect(row).toMatchObject({
-        phase: 'Joined',
-        message: '',
-        purpose: 'join',
-        generation: 2,
-        node_name: 'web-1',
-        node_ready: true,
-        member_of_id: cluster.id,
-        operation: before,
-      });
-      expect(at.atProvider(serverId)).toMatchObject({ rebuilds: 2, labels: { 'corral.dev/claim': row?.claim_token } });
-      expect(shootIn(at.atProvider(serverId).userData)).toBe(cluster.shootName);
-      expect(cluster.shoot.nodes.get('web-1')).toMatchObject({ isReady: true, isUnschedulable: false, ...nodePatch });
-      expect(await dueInMs(id)).toBeGreaterThan(50_000);
-      expect(await dueInMs(id)).toBeLessThanOrEqual(60_000);
-    });
-
     it('stores join data only at the provider', async () => {
       const { id, serverId } = await joined('secretive');
 
@@ -142,47 +108,6 @@ describe('nodes', () => {
   });
 
   describe('a server released by its pool', () => {
-    it('is drained, removed from the cluster and rebuilt clean', async () => {
-      const { id, serverId } = await joined('leaving');
-      await claim(at, id, null);
-      await at.passNow(id);
-      expect(await at.server(id)).toMatchObject({ phase: 'Leaving', member_of_id: cluster.id, node_ready: false });
-      expect(cluster.shoot.nodes.get('leaving')).toMatchObject({ isUnschedulable: true, pods: 1 });
-      expect(at.atProvider(serverId).rebuilds).toBe(2);
-
-      const row = await at.untilIdle(id);
-
-      expect(row).toMatchObject({
-        phase: 'Ready',
-        message: '',
-        purpose: 'leave',
-        generation: 3,
-        member_of_id: null,
-        node_name: null,
-        operation: { state: 'succeeded' },
-      });
-      expect(cluster.shoot.nodes.size).toBe(0);
-      expect(at.atProvider(serverId)).toMatchObject({
-        rebuilds: 3,
-        userData: expect.stringMatching(/^#cloud-config\n/),
-      });
-      expect(shootIn(at.atProvider(serverId).userData)).toBeNull();
-    });
-
-    it('waits while the cluster does not answer', async () => {
-      const { id, serverId } = await joined(`patient-${cluster.shootName}`);
-      cluster.shoot.isUp = false;
-      await claim(at, id, null);
-      await at.passNow(id);
-      expect(await at.server(id)).toMatchObject({ phase: 'Leaving', message: expect.stringContaining('cluster') });
-      expect(at.atProvider(serverId).rebuilds).toBe(2);
-
-      cluster.shoot.isUp = true;
-
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready' });
-      expect(cluster.shoot.nodes.size).toBe(0);
-    });
-
     it('is rebuilt without a drain when its cluster is being deleted or gone', async () => {
       const { id } = await joined('orphan');
       const { id: other } = await joined('orphan-too');
@@ -235,8 +160,6 @@ describe('node store', () => {
   const join = async (wanted: WantedServer) =>
     store.beginJoin(lease, wanted, { cluster: { id: cluster.id }, nodeName: 'web' });
 
-  const noReport = { name: null, waiting: null };
-
   describe('the return of the garden', () => {
     const endedWith = (failures: number) =>
       at.pool.query(
@@ -256,15 +179,6 @@ describe('node store', () => {
         [id],
       );
       expect(rows).toEqual([{ is_due: true }]);
-    });
-
-    it('does not affect servers without failures or without a claim', async () => {
-      await endedWith(0);
-      expect(await woken()).toEqual([]);
-
-      await endedWith(3);
-      await at.pool.query('UPDATE adopted_server SET node_pool_id = NULL WHERE id = $1', [id]);
-      expect(await woken()).toEqual([]);
     });
   });
 
@@ -291,36 +205,6 @@ describe('node store', () => {
   });
 
   describe('the start of joining and leaving', () => {
-    it('is a new generation with none of the previous state', async () => {
-      await at.pool.query(
-        `UPDATE adopted_server SET image = '7', rebuild_asked_at = now(), rebuild_action_id = 3, failures = 4,
-              message = 'Old.', begun_at = now() - interval '1 day' WHERE id = $1`,
-        [id],
-      );
-
-      expect(await join(await read())).toBe(true);
-
-      expect(await read()).toMatchObject({
-        generation: 2,
-        phase: 'Joining',
-        message: '',
-        imageId: null,
-        rebuildAskedAt: null,
-        rebuildActionId: null,
-        failures: 0,
-      });
-      expect(Date.now() - (await read()).begunAt.getTime()).toBeLessThan(60_000);
-
-      expect(await store.beginLeave(lease, await read())).toBe(true);
-      expect(await read()).toMatchObject({
-        generation: 3,
-        phase: 'Leaving',
-        purpose: 'leave',
-        nodeName: 'web',
-        currentCluster: { id: cluster.id },
-      });
-    });
-
     it.each<[string, () => Promise<unknown>]>([
       ['the claim is gone', () => claim(at, id, null)],
       ['the claim has moved', async () => claim(at, id, (await addNodeCluster(at)).poolId)],
@@ -354,55 +238,6 @@ describe('node store', () => {
       await store.beginLeave(lease, await read());
       expect(await store.recordRequest(lease, await read(), ask)).toBe(true);
       expect(await read()).toMatchObject({ phase: 'Leaving' });
-    });
-  });
-
-  describe('the record of a pass', () => {
-    it('ends the membership in the same statement as it becomes Ready', async () => {
-      await join(await read());
-      await at.pool.query('UPDATE adopted_server SET node_ready = true WHERE id = $1', [id]);
-      const left = { ...resting('Ready', '', { to: 'stay' }), hasLeftCluster: true };
-
-      await store.recordPass(lease, await read(), left, noReport);
-
-      expect(await at.server(id)).toMatchObject({
-        phase: 'Ready',
-        node_name: null,
-        member_of_id: null,
-        node_ready: false,
-      });
-    });
-
-    it('keeps the membership of a server that started a new generation meanwhile', async () => {
-      await join(await read());
-      const wanted = await read();
-      await at.pool.query('UPDATE adopted_server SET generation = generation + 1 WHERE id = $1', [id]);
-      const left = { ...resting('Ready', '', { to: 'stay' }), hasLeftCluster: true };
-
-      await store.recordPass(lease, wanted, left, noReport);
-
-      expect(await at.server(id)).toMatchObject({ phase: 'Joining', node_name: 'web', member_of_id: cluster.id });
-    });
-
-    it.each<[string, boolean, Partial<Verdict>, boolean]>([
-      ['when its node has become ready', false, { nodeReady: true }, true],
-      ['when its node is no longer ready', true, { nodeReady: false }, true],
-      ['when it is no longer a node', false, { hasLeftCluster: true }, true],
-      ['but not when nothing has changed', true, { nodeReady: true }, false],
-      ['but not when the node was not read', true, { nodeReady: null }, false],
-    ])('requests a node count of the cluster %s', async (_what, wasReady, verdict, isDue) => {
-      await join(await read());
-      await at.pool.query('UPDATE adopted_server SET node_ready = $2 WHERE id = $1', [id, wasReady]);
-
-      await store.recordPass(
-        lease,
-        await read(),
-        { ...resting('Joined', '', { to: 'stay' }), ...verdict },
-        { name: null, waiting: null },
-      );
-
-      const { rows } = await at.pool.query('SELECT nodes_due_at FROM cluster WHERE id = $1', [cluster.id]);
-      expect(rows[0].nodes_due_at !== null).toBe(isDue);
     });
   });
 });
