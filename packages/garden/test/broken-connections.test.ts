@@ -3,7 +3,7 @@ import { inspect } from 'node:util';
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { GardenOptions } from '../src/index.js';
-import { aClient, aKubeconfig, aShoot, aShootName, aStatus, aToken } from './a-garden.js';
+import { aClient, aShoot, aShootName, aStatus, aToken } from './a-garden.js';
 
 let garden: RawServer | undefined;
 
@@ -73,13 +73,6 @@ describe('a write', () => {
     });
     expect(garden.requests).toHaveLength(1);
   });
-
-  it('is aborted when the client closes', async () => {
-    const { client } = await connectTo(() => void client.close());
-
-    await expect(client.applyShoot(manifest)).rejects.toMatchObject({ kind: 'uncertain' });
-    await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unreachable' });
-  });
 });
 
 describe('creating a kubeconfig', () => {
@@ -107,28 +100,11 @@ describe('a read', () => {
     expect(await client.readShoot(aShootName)).not.toBeNull();
   });
 
-  it('is unreachable when retries fail too', async () => {
-    const { client, garden } = await connectTo((socket) => socket.resetAndDestroy());
-
-    await expect(client.readShoot(aShootName)).rejects.toMatchObject({
-      message: 'unreachable: get shoots: the connection broke (ECONNRESET)',
-    });
-    expect(garden.requests).toHaveLength(3);
-  });
-
   it.each(halfAnswer)('answered by %s is unusable, of one Shoot and of a list', async (_what, fault) => {
     const { client } = await connectTo(fault);
 
     await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
     await expect(client.listShoots({ labelSelector: 'a' })).rejects.toMatchObject({ kind: 'unusable' });
-  });
-
-  it('takes no longer with its retries than one call may take', async () => {
-    const { client, garden } = await connectTo(() => {}, { timeoutMs: 150 });
-
-    // No answer comes. Repetitions with a separate timeout would be sent.
-    await expect(client.readShoot(aShootName)).rejects.toMatchObject({ kind: 'unreachable' });
-    expect(garden.requests.length).toBeLessThanOrEqual(1);
   });
 });
 
@@ -172,25 +148,6 @@ describe('secrets', () => {
       const { client } = aClient();
 
       expect(everything(client)).not.toContain(aToken);
-    });
-
-    it('does not appear in the logs of a watch', async () => {
-      garden = await startRawServer((socket) => socket.end(aToken));
-      const { client, logged } = aClient(garden.url);
-      const stop = new AbortController();
-
-      await client.watchShoots({
-        labelSelector: 'a',
-        onPage: () => {},
-        onListed: () => {},
-        onEvents: () => {},
-        signal: stop.signal,
-        relistEveryMs: 1_000,
-        onState: ({ phase }) => phase === 'waiting' && setImmediate(() => stop.abort()),
-      });
-
-      expect(logged.join()).toContain('watch of shoots interrupted');
-      expect(logged.join()).not.toContain(aToken);
     });
   });
 
@@ -242,15 +199,6 @@ describe('secrets', () => {
       const said = everything([error, error.stack, logged]);
       expect(said).not.toContain('pRiVaTeKeY');
       expect(said).not.toContain(Buffer.from(kubeconfig).toString('base64').slice(0, 20));
-    });
-
-    it('of ours that cannot be parsed is not quoted', () => {
-      const spoilt = aKubeconfig('https://garden.test').replaceAll('}', '');
-
-      const start = () => aClient('', { kubeconfigText: spoilt });
-
-      expect(start).toThrow(Error);
-      expect(start).not.toThrow(new RegExp(aToken));
     });
   });
 });

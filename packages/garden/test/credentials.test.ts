@@ -52,6 +52,7 @@ describe('of the garden', () => {
   }
 
   const write = (client: ReturnType<typeof aClient>['client']) => client.applyShoot({ metadata: aShootName, spec: {} });
+
   /** Runs work with all clocks 90 seconds ahead. */
   async function after90Seconds(work: () => Promise<unknown>): Promise<void> {
     const now = Date.now() + 90_000;
@@ -93,18 +94,6 @@ describe('of the garden', () => {
       expect(calls.map(({ outcome }) => outcome).sort()).toEqual(['credentials', 'credentials', 'ok', 'ok', 'ok']);
     });
 
-    it('is read again periodically, before its token is refused', async () => {
-      const tokenFile = file('token', 'first');
-      const { client } = aClient(server.url, { kubeconfigText: aKubeconfig(server.url, { tokenFile }) });
-      await write(client);
-      file('token', 'second');
-      accepted = 'Bearer second';
-
-      await after90Seconds(() => write(client));
-
-      expect(tokensSent()).toEqual(['Bearer first', 'Bearer second']);
-    });
-
     it('that disappears does not invalidate the token that was read before until that is refused', async () => {
       const tokenFile = file('token', 'first');
       const { client } = aClient(server.url, { kubeconfigText: aKubeconfig(server.url, { tokenFile }) });
@@ -142,23 +131,6 @@ describe('of the garden', () => {
       await write(client);
 
       expect(tokensSent()).toEqual(['Bearer first', 'Bearer first', 'Bearer second']);
-    });
-
-    it.each([
-      ['absent', () => rmSync(join(folder, 'config'))],
-      ['half', () => file('config', 'clusters: [{')],
-    ])('that is %s temporarily does not invalidate what was read before', async (_what, spoil) => {
-      const kubeconfigPath = file('config', aKubeconfig(server.url, { token: 'first' }));
-      const { client } = aClient(server.url, { kubeconfigPath });
-      await write(client);
-      spoil();
-      accepted = 'Bearer second';
-
-      await expect(write(client)).rejects.toMatchObject({ kind: 'credentials' });
-
-      file('config', aKubeconfig(server.url, { token: 'second' }));
-      await write(client);
-      expect(tokensSent().at(-1)).toBe('Bearer second');
     });
   });
 
@@ -208,15 +180,6 @@ describe('of the garden', () => {
 
       expect(error).toMatchObject({ kind: 'credentials' });
       expect(`${error.stack} ${logged}`).not.toContain('very-secret');
-    });
-
-    it('that hangs does not hold a call longer than its timeout', async () => {
-      const kubeconfigText = aKubeconfig(server.url, aPlugin('exec sleep 1'));
-      const { client } = aClient(server.url, { kubeconfigText, timeoutMs: 100 });
-
-      await expect(write(client)).rejects.toMatchObject({
-        message: 'credentials: apply shoots: ours are not there in time',
-      });
     });
   });
 
@@ -274,10 +237,6 @@ describe('of the garden', () => {
       expect(() => connectGarden({ ...options, kubeconfigPath: join(folder, 'absent') })).toThrow(
         /cannot be read \(ENOENT\)/,
       );
-    });
-
-    it('stops the start when there is no file and no in-cluster configuration', () => {
-      expect(() => connectGarden(options)).toThrow(/does not run in a cluster/);
     });
 
     it('may name http of another host if it waives TLS explicitly', () => {
@@ -433,10 +392,6 @@ users: []
           { ...before.contexts[1], name: 'acme/web' },
         ],
       });
-    });
-
-    it('keeps every certificate on one line', () => {
-      expect(nameContexts(issued, 'acme/web')).toContain(`certificate-authority-data: ${certificate}\n`);
     });
 
     it.each(['just words', 'a: [', '', 'contexts: none'])('leaves %j unchanged, which has no contexts', (text) => {

@@ -96,16 +96,6 @@ describe('nodes', () => {
       await expect(shoot.client.nodes.readNode(aShootName, name)).rejects.toThrow(TypeError);
       expect(shoot.requests).toEqual([]);
     });
-
-    it('is counted in the metrics of calls to shoots', async () => {
-      shoot.routes[`GET ${nodeAt}`] = saying(200, aNode());
-      await shoot.client.nodes.readNode(aShootName, 'web-1');
-
-      expect(shoot.calls.map(({ verb, resource, outcome }) => [verb, resource, outcome])).toEqual([
-        ['create', 'shoots/adminkubeconfig', 'ok'],
-        ['get', 'shoot nodes', 'ok'],
-      ]);
-    });
   });
 
   describe('a shoot with problems', () => {
@@ -232,14 +222,6 @@ describe('eviction', () => {
       expect(shoot.issued).toHaveLength(1);
     });
 
-    it('waits for pods that are terminating, and does not evict them again', async () => {
-      const metadata = { deletionTimestamp: '2026-11-22T10:00:00Z' };
-      shoot.routes['GET /api/v1/pods'] = listing([aPod('a', { metadata })]);
-
-      expect(await evict()).toBe(1);
-      expect(evictions()).toEqual([]);
-    });
-
     const budget = aStatus(429, 'TooManyRequests', "Cannot evict pod as it would violate the pod's disruption budget.");
     const another = aStatus(
       409,
@@ -361,6 +343,14 @@ describe('joining', () => {
       expect(seconds).toBeLessThan(910);
     });
 
+    it('is that of the newest config while a pool is rolled, whatever page it is on', async () => {
+      const old = Array.from({ length: 45 }, (_, n) => aSecret('p1', { metadata: { name: `old-${n}` } }));
+      const labels = { 'worker.gardener.cloud/pool': 'p1' };
+      hold(...old, aSecret('p1', { metadata: { name: 'new', creationTimestamp: '2026-11-02T10:00:00Z', labels } }));
+
+      expect((await join()).configSecretName).toBe('new');
+    });
+
     it('is of the first worker pool with a config for the architecture', async () => {
       shoot.workers = [
         { name: 'p1', machine: { architecture: 'amd64' } },
@@ -372,14 +362,6 @@ describe('joining', () => {
 
       expect((await join('arm64')).configSecretName).toBe('gardener-node-agent-p3-0a1b2');
       expect((await join('amd64')).configSecretName).toBe('gardener-node-agent-p2-0a1b2');
-    });
-
-    it('is that of the newest config while a pool is rolled, whatever page it is on', async () => {
-      const old = Array.from({ length: 45 }, (_, n) => aSecret('p1', { metadata: { name: `old-${n}` } }));
-      const labels = { 'worker.gardener.cloud/pool': 'p1' };
-      hold(...old, aSecret('p1', { metadata: { name: 'new', creationTimestamp: '2026-11-02T10:00:00Z', labels } }));
-
-      expect((await join()).configSecretName).toBe('new');
     });
 
     it.each([
@@ -443,19 +425,6 @@ describe('joining', () => {
 
       expect(error).toMatchObject({ kind: 'refused' });
       expect(inspect([error, shoot.logged], { depth: 9 })).not.toContain('tOpSeCrEt');
-    });
-
-    it('is uncertain when the answer about the token is lost: the next attempt creates another', async () => {
-      hold(aSecret('p1'));
-      const route = 'POST /api/v1/namespaces/kube-system/secrets';
-      shoot.routes[route] = (_request, response) => response.destroy();
-      await expect(join()).rejects.toMatchObject({ kind: 'uncertain' });
-
-      shoot.routes[route] = saying(201, { kind: 'Secret' });
-      await join();
-
-      const ids = created().map(({ metadata }) => metadata.name);
-      expect(new Set(ids).size).toBe(2);
     });
   });
 
@@ -534,25 +503,6 @@ describe('access', () => {
       expect(users()).toEqual(['admin-1', 'admin-2']);
     });
 
-    it.each([
-      ['all that was asked for', 3_600, 1_700, 1_900],
-      ['less', 600, 290, 310],
-      ['next to nothing, by our clock', -5_000, 20, 40],
-      ['more than was asked for, by our clock', 90_000, 1_700, 1_900],
-    ])('is renewed after half its lifetime when the garden grants %s', async (_what, granted, before, after) => {
-      shoot.grantedSeconds = granted;
-      await read();
-
-      wait(before);
-      await read();
-      expect(shoot.issued).toHaveLength(1);
-      jest.useRealTimers();
-
-      wait(after);
-      await read();
-      expect(users().at(-1)).toBe('admin-2');
-    });
-
     it('is used until it expires while the garden is unavailable, and no longer', async () => {
       await read();
       shoot.garden = (_request, response) => answerJson(response, 503, {});
@@ -602,28 +552,6 @@ describe('access', () => {
       expect(users()).toEqual(['admin-2']);
     });
 
-    it('is renewed only once when the shoot refuses every kubeconfig', async () => {
-      await read();
-      for (const user of ['admin-1', 'admin-2', 'admin-3']) shoot.refused.add(user);
-
-      await expect(read()).rejects.toMatchObject({ kind: 'credentials' });
-      expect(shoot.issued).toHaveLength(2);
-      await expect(write()).rejects.toMatchObject({ kind: 'credentials' });
-      expect(shoot.issued).toHaveLength(3);
-      expect(shoot.logged.join()).toContain('shoot denies access');
-      expect(shoot.logged.join()).not.toContain('garden denies access');
-    });
-
-    it('is evicted when many other shoots were called since', async () => {
-      await shoot.close();
-      shoot = await startShoot({ shootKubeconfigsMax: 2 });
-
-      for (const name of ['one', 'two', 'one', 'three', 'one']) await read(name);
-      expect(shoot.issued).toHaveLength(3);
-      await read('two');
-      expect(shoot.issued).toHaveLength(4);
-    });
-
     it.each<[string, object, object]>([
       ['runs a program', { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/true' } }, {}],
       ['names a token file', { tokenFile: '/etc/hostname' }, {}],
@@ -666,21 +594,6 @@ describe('access', () => {
       await expect(write()).rejects.toMatchObject({ kind: 'not_found' });
       const join = nodes.joinData(aShootName, { nodeName: 'web-1', architecture: 'amd64', tokenSeconds: 60 });
       await expect(join).rejects.toMatchObject({ kind: 'not_found' });
-    });
-
-    it('is still requested for one caller when another has given up', async () => {
-      const answers: (() => void)[] = [];
-      const own = shoot.garden;
-      shoot.garden = (_request, response) => answers.push(() => answerJson(response, 503, {}));
-      const stop = new AbortController();
-      const given = shoot.client.nodes.readNode(aShootName, 'web-1', stop.signal);
-      const waiting = read();
-      stop.abort();
-
-      await expect(given).rejects.toMatchObject({ kind: 'unreachable' });
-      shoot.garden = own;
-      for (const answer of answers) answer();
-      expect(await waiting).toMatchObject({ name: 'web-1' });
     });
   });
 });
@@ -726,10 +639,6 @@ describe('status', () => {
 
       expect(await read()).toBe(pem);
       expect(paths()).toEqual([inMap, inSecret]);
-    });
-
-    it('is null before it exists', async () => {
-      expect(await read()).toBeNull();
     });
 
     it.each([
@@ -780,13 +689,6 @@ describe('status', () => {
         'list shoot nodes',
         'list shoot nodes',
       ]);
-    });
-
-    it('are not read without end when pages never end', async () => {
-      shoot.routes[nodesAt] = saying(200, { metadata: { continue: 'more' }, items: [] });
-
-      await expect(shoot.client.listNodes(aShootName)).rejects.toMatchObject({ kind: 'unusable' });
-      expect(shoot.requests).toHaveLength(20);
     });
   });
 

@@ -1,7 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { waitFor } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
-import type { WatchState } from '../src/index.js';
 import { answerJson, aStatus } from './a-garden.js';
 import {
   aBookmark,
@@ -64,27 +62,6 @@ describe('a watch', () => {
     expect(server.lists).toHaveLength(1);
     expect(reported).toEqual(['page ', 'listed', 'changed c1234567@101']);
   });
-
-  it('asks the garden to end it before the next list is due', async () => {
-    const server = await aServer();
-    await watching(server, { relistEveryMs: 20_000 });
-
-    const { query } = await watchNumber(server, 1);
-
-    expect(Number(query.get('timeoutSeconds'))).toBeLessThanOrEqual(20);
-  });
-
-  it('ignores events of unknown types', async () => {
-    const server = await aServer();
-    const { reported } = await watching(server);
-
-    const watch = await watchNumber(server, 1);
-    watch.send('TOMORROW', { anything: 1 });
-    watch.send('BOOKMARK', { no: 'metadata' });
-    watch.send('MODIFIED', aVersion('101'));
-
-    await eventually(() => expect(reported).toContain('changed c1234567@101'));
-  });
 });
 
 describe('a watch whose version is too old', () => {
@@ -143,64 +120,6 @@ describe('the list of a watch', () => {
 
     expect(reported).toEqual(['page c1', 'page c2', 'page c3', 'listed']);
   });
-
-  it('starts again when it cannot continue', async () => {
-    const server = await aServer();
-    server.shoots = ['c1', 'c2'].map((name) => aVersion('1', name));
-    server.nextLists.push(
-      (_, response) => answerJson(response, 200, { metadata: { resourceVersion: '90', continue: 'old' }, items: [] }),
-      (_, response) => answerJson(response, 410, aStatus(410, 'Expired', 'too old')),
-    );
-    const { reported } = await watching(server);
-
-    await watchNumber(server, 1);
-
-    expect(reported).toEqual(['page ', 'page c1,c2', 'listed']);
-  });
-
-  it('that fails does not stop a working watch: it resumes from the last version', async () => {
-    const server = await aServer();
-    const { reported } = await watching(server, { relistEveryMs: 1 });
-    const first = await watchNumber(server, 1);
-
-    const attempts = 3;
-    server.nextLists.push(...Array(attempts).fill((_: unknown, response: never) => answerJson(response, 503, {})));
-    first.send('MODIFIED', aVersion('101'));
-    const second = await watchNumber(server, 2);
-    second.send('MODIFIED', aVersion('102'));
-
-    await eventually(() => expect(reported).toContain('changed c1234567@102'));
-    expect(second.query.get('resourceVersion')).toBe('101');
-    expect(reported.slice(0, 4)).toEqual(['page ', 'listed', 'changed c1234567@101', 'changed c1234567@102']);
-  });
-
-  it('of many objects arrives in pages, without unused fields', async () => {
-    const server = await aServer();
-    server.shoots = Array.from({ length: 1_000 }, (_, n) => {
-      const shoot = aVersion(String(n), `c${n}`);
-      shoot.metadata.managedFields[0] = {
-        manager: 'm',
-        operation: 'Update',
-        fieldsV1: { x: 'y'.repeat(1_000) },
-        time: '',
-      };
-      return shoot;
-    });
-    const sizes: number[] = [];
-    const names = new Set<string>();
-    await watching(server, {
-      onPage: (shoots) => {
-        sizes.push(shoots.length);
-        for (const { metadata } of shoots) names.add(metadata.name);
-        expect(JSON.stringify(shoots)).not.toContain('managedFields');
-      },
-    });
-
-    await watchNumber(server, 1);
-
-    expect(sizes).toEqual([500, 500]);
-    expect(names.size).toBe(1_000);
-  });
 });
 
 describe('a watch that fails', () => {
@@ -245,17 +164,6 @@ describe('a watch that fails', () => {
     await eventually(() => expect(reported.at(-1)).toBe('changed c1234567@105'));
   });
 
-  it('waits as long as the garden requests', async () => {
-    const server = await aServer();
-    server.nextWatches.push((_, response) => answerJson(response, 429, {}, { 'Retry-After': '7' }));
-    const { states } = await watching(server);
-
-    const isWaiting = (state: WatchState): state is WatchState & { phase: 'waiting' } => state.phase === 'waiting';
-    const waiting = await waitFor('a wait', () => states.find(isWaiting));
-
-    expect(waiting.delayMs).toBe(7_025);
-  });
-
   it('does not reconnect in a tight loop to a garden that ends every watch immediately', async () => {
     const server = await aServer();
     server.nextWatches.push(...Array(1_000).fill((_: unknown, response: { end(): void }) => response.end()));
@@ -292,21 +200,6 @@ describe('a handler', () => {
     expect(seen).toEqual(['101', '102']);
     expect(reported).toEqual(['page ', 'listed']);
     expect(logged.join()).toContain('the database is away');
-  });
-
-  it('receives changes together that came together, and those before an unusable one', async () => {
-    const server = await aServer();
-    const seen: string[][] = [];
-    const { logged } = await watching(server, {
-      onEvents: (events) => void seen.push(events.map(({ shoot }) => shoot.metadata.resourceVersion)),
-    });
-
-    const first = await watchNumber(server, 1);
-    first.response.write(`${changed('101', 'c1')}\n${changed('102', 'c2')}\n{"type":"MODIFIED","object":{}}\n`);
-    await watchNumber(server, 2);
-
-    expect(seen).toEqual([['101', '102']]);
-    expect(logged.join()).toContain('an event without metadata');
   });
 
   it('receives only the last of several changes of a Shoot that came together', async () => {
@@ -366,15 +259,6 @@ describe('the end of a watch', () => {
       await expect(ended).resolves.toBeUndefined();
     }
   });
-
-  it('is immediate when its signal was aborted before', async () => {
-    const server = await aServer();
-
-    const { ended } = await watching(server, { signal: AbortSignal.abort() });
-
-    await expect(ended).resolves.toBeUndefined();
-    expect(server.lists).toHaveLength(0);
-  });
 });
 
 describe('in silence', () => {
@@ -408,46 +292,6 @@ describe('in silence', () => {
       expect(states.find(({ phase }) => phase === 'waiting')).toMatchObject({
         error: { message: 'unreachable: watch shoots: nothing came for too long' },
       });
-    });
-
-    it('is ended only when no bytes arrive: a bookmark is enough', async () => {
-      const server = await aServer();
-      const { reported } = await watching(server);
-      const watch = await watchNumber(server, 1);
-
-      for (let minute = 1; minute <= 4; minute += 1) {
-        watch.send('BOOKMARK', aBookmark(String(200 + minute)));
-        watch.send('MODIFIED', aVersion(String(300 + minute)));
-        await eventually(() => expect(reported).toHaveLength(2 + minute));
-        pass(60);
-      }
-
-      expect(server.watches).toHaveLength(1);
-    });
-
-    it('is not ended while a handler works, and handlers run one at a time', async () => {
-      const server = await aServer();
-      const work: (() => void)[] = [];
-      const seen: string[] = [];
-      await watching(server, {
-        onEvents: async (events) => {
-          await new Promise<void>((resolve) => work.push(resolve));
-          seen.push(...events.map(({ shoot }) => shoot.metadata.resourceVersion));
-        },
-      });
-      const watch = await watchNumber(server, 1);
-      watch.send('MODIFIED', aVersion('101'));
-      await eventually(() => expect(work).toHaveLength(1));
-      watch.send('MODIFIED', aVersion('102'));
-
-      for (const [index, version] of ['101', '102'].entries()) {
-        await eventually(() => expect(work).toHaveLength(index + 1));
-        pass(1_000);
-        work[index]?.();
-        await eventually(() => expect(seen.at(-1)).toBe(version));
-      }
-
-      expect(server.watches).toHaveLength(1);
     });
   });
 

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { closedUrl, type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { type HcloudOptions, UpstreamUnavailable } from '../src/index.js';
+import type { HcloudOptions } from '../src/index.js';
 import { aClient, anError, aWrite, scopeOn } from './a-client.js';
 
 let upstream: RawServer | undefined;
@@ -42,21 +42,6 @@ describe('a write whose connection breaks after the request was sent', () => {
 });
 
 describe('a write without a connection', () => {
-  it('is retried while there is time', async () => {
-    const gaveUp = new AbortController();
-    const outcomes: string[] = [];
-    const { client } = aClient({
-      baseUrl: await closedUrl(),
-      ...PATIENT,
-      onCall: ({ outcome }) => outcomes.push(outcome) === 3 && gaveUp.abort(),
-    });
-
-    const outcome = await client.write(aWrite(), { scope: scopeOn(gaveUp.signal) });
-
-    expect(outcome.kind).toBe('unreached');
-    expect(outcomes).toEqual(['unreached', 'unreached', 'unreached']);
-  });
-
   it('is unreached and not throttled after any number of attempts: unsent requests cost no budget', async () => {
     const headers = [
       'RateLimit-Limit: 3600',
@@ -107,16 +92,6 @@ describe('a read whose connection breaks', () => {
     const zone = await client.readZone('example.net');
 
     expect(zone).toMatchObject({ kind: 'found', id: 7001 });
-  });
-
-  it('ends as UpstreamUnavailable when retries fail too', async () => {
-    const { client, requests } = await connectTo((socket) => socket.resetAndDestroy());
-
-    const reading = client.readZone('example.net');
-
-    await expect(reading).rejects.toThrow(UpstreamUnavailable);
-    await expect(reading).rejects.toMatchObject({ reason: expect.stringContaining('ECONNRESET') });
-    expect(requests.length).toBeGreaterThan(1);
   });
 });
 

@@ -1,9 +1,7 @@
 import { inspect } from 'node:util';
-import { openScope, type Turn, type Turned, type UpstreamBudget } from '@corral/admission';
 import { type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
-import { type CallDeps, performRead, writer } from '../src/calls.js';
 import { UpstreamCredentialsRefused, UpstreamUnavailable } from '../src/index.js';
 import { aBaseUrl, aClient, anError, aToken, aWrite, scopeOn } from './a-client.js';
 import { interceptRequests } from './intercept-requests.js';
@@ -109,50 +107,9 @@ describe('writes', () => {
       expect(resetMs).toBeLessThanOrEqual(Date.now() - before + 17_000);
       expect(calls).toHaveLength(1);
     });
-
-    it('is not sent while the known budget is exhausted for longer', async () => {
-      const { client, calls } = aClient();
-      const headers = { 'RateLimit-Limit': '360', 'RateLimit-Remaining': '0', 'RateLimit-Reset': inSeconds(600) };
-      upstream().post(path).reply(201, '{}', headers);
-      const begunAt = performance.now();
-      await client.write(aWrite());
-
-      const outcome = await client.write(aWrite());
-
-      // One in ten seconds flows in, and writes have seven tenths of it while the reserves are empty.
-      const passed = (performance.now() - begunAt) / 1_000;
-      const seconds = outcome.kind === 'throttled' ? outcome.retryAfterSeconds : 0;
-      expect(seconds).toBeLessThanOrEqual(15);
-      expect(seconds).toBeGreaterThanOrEqual(100 / 7 - passed);
-      expect(calls).toHaveLength(1);
-      expect(client.budget()).toMatchObject({ limit: 360, remaining: 0 });
-    });
-
-    it('waits in the process for an imminent refill instead of sending a request', async () => {
-      const { client, calls } = aClient();
-      const headers = { 'RateLimit-Limit': '36000', 'RateLimit-Remaining': '100', 'RateLimit-Reset': inSeconds(600) };
-      upstream().post(path).twice().reply(201, '{}', headers);
-      const startedAt = performance.now();
-      await client.write(aWrite());
-
-      const outcome = await client.write(aWrite());
-
-      expect(outcome.kind).toBe('accepted');
-      expect(calls.map((call) => call.outcome)).toEqual(['accepted', 'accepted']);
-      expect(performance.now() - startedAt).toBeGreaterThanOrEqual(90);
-    });
   });
 
   describe('a caller who aborts', () => {
-    it('before the start causes no call', async () => {
-      const { client, calls } = aClient();
-
-      const outcome = await client.write(aWrite(), { scope: scopeOn(AbortSignal.abort()) });
-
-      expect(outcome.kind).toBe('unreached');
-      expect(calls).toEqual([]);
-    });
-
     it('while it waits for budget causes no call', async () => {
       const { client, calls } = aClient({ waitMsMax: 10_000 });
       upstream().post(path).reply(429, '', { 'Retry-After': '5' });
@@ -199,58 +156,6 @@ describe('writes', () => {
         expect(() => aClient({ token })).toThrow(/The token .* Set it again/);
       },
     );
-
-    it('accepts a base address with trailing slashes', async () => {
-      const { client } = aClient({ baseUrl: `${aBaseUrl}//` });
-      upstream().post(path).reply(201, '{}');
-
-      const outcome = await client.write(aWrite());
-
-      expect(outcome.kind).toBe('accepted');
-    });
-  });
-
-  describe('a write that must wait for its turn', () => {
-    const scopeOf = (signal: AbortSignal, takePlace: () => (() => void) | null) =>
-      openScope({ signal, waits: { places: { take: takePlace }, key: 'a token' } });
-
-    it('is throttled when the waiting places are taken', async () => {
-      const { client, calls } = aClient({ waitMsMax: 10_000 });
-      upstream().post(path).reply(429, '', { 'Retry-After': '5' });
-      // For its first turn it waits until the budget is known.
-      const scope = scopeOf(new AbortController().signal, () => (calls.length === 0 ? () => undefined : null));
-
-      expect(await client.write(aWrite(), { scope })).toMatchObject({ kind: 'throttled', usedUp: 'places' });
-      expect(calls).toHaveLength(1);
-    });
-
-    it('releases its place at the end of its wait', async () => {
-      const { client, calls } = aClient({ waitMsMax: 10_000 });
-      upstream().post(path).reply(429, '', { 'Retry-After': '5' });
-      const giveUp = new AbortController();
-      let places = 1;
-      const scope = scopeOf(giveUp.signal, () => {
-        places -= 1;
-        return () => {
-          places += 1;
-        };
-      });
-      const writing = client.write(aWrite(), { scope });
-      while (calls.length === 0 || places !== 0) await new Promise(setImmediate);
-
-      giveUp.abort();
-
-      await writing;
-      expect(places).toBe(1);
-    });
-
-    it('waits no longer than its request', async () => {
-      const { client } = aClient({ waitMsMax: 600_000 });
-      upstream().post(path).reply(429, '', { 'Retry-After': '300' });
-      const scope = { signal: new AbortController().signal, deadline: performance.now() + 200 };
-
-      expect((await client.write(aWrite(), { scope })).kind).toBe('throttled');
-    });
   });
 });
 
@@ -449,61 +354,6 @@ describe('reads', () => {
       upstream().get(path).reply(200, found);
 
       expect((await client.readRrset(7001, 'app', 'A')).kind).toBe('found');
-    });
-
-    it('reports how long the budget is exhausted when the wait would be too long', async () => {
-      const { client } = aClient();
-      upstream().get(path).reply(429, anError('rate_limit_exceeded'), { 'Retry-After': '60' });
-
-      await expect(client.readRrset(7001, 'app', 'A')).rejects.toMatchObject({ retryAfterSeconds: 60 });
-    });
-
-    it('stops after five unusable answers, because each costs budget', async () => {
-      const { client, calls } = aClient({ waitMsMax: 60_000 });
-      upstream().get(path).times(9).reply(503, '<html>');
-
-      await expect(client.readRrset(7001, 'app', 'A')).rejects.toThrow(UpstreamUnavailable);
-      expect(calls).toHaveLength(5);
-    });
-  });
-});
-
-describe('late turns', () => {
-  const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
-  const tooLong: Turned = { kind: 'too_long', retryAfterSeconds: 7, resetAt: new Date(7_000), usedUp: 'share' };
-
-  /** No server listens, and only the first request for a turn comes in time. */
-  function lateDeps(first: Turned = { kind: 'go', turn }): CallDeps {
-    const turns = [first];
-    const budget = { turn: async () => turns.shift() ?? tooLong, end: () => undefined } as unknown as UpstreamBudget;
-    const wire = { exchange: async () => ({ kind: 'broken', reached: false, reason: 'no connection' }) as const };
-    const log = { error: () => undefined, warn: () => undefined };
-    return {
-      budget,
-      wire: { ...wire, close: () => undefined },
-      log,
-      waitMsMax: 60_000,
-      onCall: () => undefined,
-      onWrite: () => undefined,
-      now: () => 0,
-    };
-  }
-
-  const write = { team: 'acme', method: 'POST', segments: ['zones'], body: null } as const;
-  const reading = { class: 'settle', turnMsMax: 60_000, route: 'GET /zones', path: '/zones', parse: () => 1 } as const;
-
-  describe('a turn that would come too late', () => {
-    it('leaves a write throttled if it was not tried yet', async () => {
-      expect(await writer(lateDeps(tooLong))(write)).toEqual({ ...tooLong, kind: 'throttled' });
-    });
-
-    it('reports a write as unreached when no server listened', async () => {
-      expect(await writer(lateDeps())(write)).toEqual({ kind: 'unreached', reason: 'no connection' });
-    });
-
-    it('fails a read for lack of budget only if it was not tried yet', async () => {
-      await expect(performRead(lateDeps(tooLong), reading)).rejects.toMatchObject({ reason: 'its budget is used up' });
-      await expect(performRead(lateDeps(), reading)).rejects.toMatchObject({ reason: 'no connection' });
     });
   });
 });

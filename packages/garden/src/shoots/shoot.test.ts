@@ -121,13 +121,6 @@ describe('field managers', () => {
       expect(isAppliedBy(managersOf(entry('corral', {})))).toBe(false);
       expect(isAppliedBy(parseManagers({}))).toBe(false);
     });
-
-    it('are read from managedFields of any shape', () => {
-      expect(parseManagers({ managedFields: [{}, 'x', { manager: 'a', fieldsV1: [] }] })).toEqual([
-        { manager: 'unknown', operation: '', time: null, fields: {} },
-        { manager: 'a', operation: '', time: null, fields: {} },
-      ]);
-    });
   });
 });
 
@@ -150,14 +143,6 @@ describe('lines', () => {
           expect(found).toEqual(lines.filter((bytes) => bytes.length > 0));
         }),
       );
-    });
-
-    it('have a maximum length, even over several chunks', () => {
-      const cutter = createLineCutter(4);
-
-      expect(cutter.cut(Buffer.from('abcd\nab'))).toEqual([Buffer.from('abcd')]);
-      expect(cutter.cut(Buffer.from('cd'))).toEqual([]);
-      expect(() => cutter.cut(Buffer.from('e'))).toThrow(RangeError);
     });
   });
 });

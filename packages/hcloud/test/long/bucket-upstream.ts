@@ -5,18 +5,12 @@ import type { AddressInfo } from 'node:net';
 /** An upstream that does nothing but count, as documented: a bucket that refills evenly. */
 export interface BucketUpstream {
   readonly baseUrl: string;
-  /** Calls so far, by path below the base address. */
-  readonly calls: string[];
-  /** Those among them that were answered 429. */
+  /** Calls so far that were answered 429. */
   refusals(): number;
-  /** What is left by now. */
-  remaining(): number;
-  set(remaining: number): void;
   close(): Promise<void>;
 }
 
 export async function startBucketUpstream(limitPerHour: number, remaining = limitPerHour): Promise<BucketUpstream> {
-  const calls: string[] = [];
   let refusals = 0;
   let level = remaining;
   let asOf = performance.now();
@@ -31,8 +25,7 @@ export async function startBucketUpstream(limitPerHour: number, remaining = limi
     level -= 1;
     return true;
   };
-  const server = createServer((req, res) => {
-    calls.push(`${req.method} ${req.url?.replace('/v1', '')}`);
+  const server = createServer((_req, res) => {
     const isAllowed = take();
     if (!isAllowed) refusals += 1;
     res.writeHead(isAllowed ? 201 : 429, {
@@ -48,13 +41,7 @@ export async function startBucketUpstream(limitPerHour: number, remaining = limi
   await once(server, 'listening');
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
-    calls,
     refusals: () => refusals,
-    remaining: refill,
-    set(changed) {
-      level = changed;
-      asOf = performance.now();
-    },
     async close() {
       server.closeAllConnections();
       server.close();
