@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import {
   canNarrowTo,
   canRead,
-  coveredRoot,
   coversName,
   coversType,
   isAtOrBelow,
@@ -32,16 +31,11 @@ const name = fc.array(labelText, { minLength: 1, maxLength: 6 }).map((labels) =>
 describe('parseRrsetName', () => {
   it.each([
     ['the own name of a team', 'acme', 'acme'],
-    ['names below', 'api.prod.acme', 'acme'],
     ['a wildcard as the whole first label', '*.apps.acme', 'acme'],
     ['underscores', '_acme-challenge.acme', 'acme'],
     ['an underscore in the last label', '_dmarc', '_dmarc'],
-    ['digits only', '1.2', '2'],
-    ['punycode', 'xn--mnchen-3ya.acme', 'acme'],
     ['a hyphen at the edge of a label', '-a-.acme', 'acme'],
-    ['a label of 63 characters', `${label(63)}.acme`, 'acme'],
     ['a full name of 253 characters', fullName(253), label(253 - ZONE.length - 1 - 192)],
-    ['the zone’s name as a prefix', 'example.test.acme', 'acme'],
     ['a label that ends like the zone', 'myexample.tests', 'tests'],
     ['a bare wildcard, which no team owns', '*', '*'],
   ])('accepts %s', (_what, text, ownerLabel) => {
@@ -60,13 +54,6 @@ describe('parseRrsetName', () => {
     ['is too long', [`${label(64)}.acme`, fullName(254)]],
   ])('rejects what %s', (_what, texts) => {
     expect(texts.filter((text) => parseRrsetName(text, ZONE) !== null)).toEqual([]);
-  });
-
-  it('counts the zone towards the length', () => {
-    const text = fullName(253);
-
-    expect(parseRrsetName(text, ZONE)).not.toBeNull();
-    expect(parseRrsetName(text, `x${ZONE}`)).toBeNull();
   });
 
   it('accepts only names of the documented alphabet', () => {
@@ -93,18 +80,6 @@ describe('parseRrsetName', () => {
         if (parsed !== null) expect(parsed).toEqual({ text, ownerLabel: ownerLabelOf(text) });
       }),
     );
-  });
-});
-
-describe('ownerLabelOf', () => {
-  it.each([
-    ['@', '@'],
-    ['*', '*'],
-    ['acme', 'acme'],
-    ['a.b.acme', 'acme'],
-    ['', ''],
-  ])('returns the last label of %j', (text, owner) => {
-    expect(ownerLabelOf(text)).toBe(owner);
   });
 });
 
@@ -170,11 +145,6 @@ describe('the names a token covers', () => {
     expect(coveredBy(coverage({ withinName: 'prod.acme' }))).toEqual(['prod.acme', 'api.prod.acme']);
     expect(coversName(coverage({ withinName: 'prod.acme' }), 'xprod.acme')).toBe(false);
     expect(coveredBy(coverage({ withinName: 'globex' }))).toEqual([]);
-  });
-
-  it('start at the name that the token is narrowed to, or else at the team', () => {
-    expect(coveredRoot(coverage())).toBe('acme');
-    expect(coveredRoot(coverage({ withinName: 'prod.acme' }))).toBe('prod.acme');
   });
 });
 

@@ -85,9 +85,9 @@ const atDocument = <T extends object>(schema: T): T =>
   JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"document#/')) as T;
 
 describe.each([
-  ['cluster API', cluster, publishedRoutes, 4_000],
-  ['DNS API', dns, dnsRoutes, 3_200],
-] as const)('the OpenAPI document of the %s', (_api, document, routes, charactersPerRouteMax) => {
+  ['cluster API', cluster, publishedRoutes],
+  ['DNS API', dns, dnsRoutes],
+] as const)('the OpenAPI document of the %s', (_api, document, routes) => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: true });
   // Compiles each component once.
   ajv.addSchema({ $id: 'document', ...atDocument({ components: document.components }) });
@@ -112,10 +112,6 @@ describe.each([
     expect(document.servers).toEqual([expect.objectContaining({ url: expect.stringMatching(/^https:/) })]);
   });
 
-  it('says what stands in several operations once', () => {
-    expect(JSON.stringify(document).length).toBeLessThan(routes.length * charactersPerRouteMax);
-  });
-
   it('contains exactly the published rows of the route table', () => {
     const documented = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries(methods).map(([method, { operationId }]) => `${operationId}: ${method} ${path}`),
@@ -125,28 +121,6 @@ describe.each([
       routes.map(({ operationId, method, path }) => `${operationId}: ${method} ${path}`).sort(),
     );
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length);
-  });
-
-  it('names every object that stands in several places', () => {
-    const places = new Map<string, string[]>();
-    const visit = (value: unknown, place: string): void => {
-      if (typeof value !== 'object' || value === null) return;
-      const {
-        properties,
-        description: _description,
-        examples: _examples,
-        ...others
-      } = value as Record<string, unknown>;
-      const isObject = typeof properties === 'object' && Object.keys(properties ?? {}).length > 1;
-      if (isObject) {
-        const key = JSON.stringify([properties, { ...others, type: 'object' }]);
-        places.set(key, [...(places.get(key) ?? []), place]);
-      }
-      for (const [name, part] of Object.entries(value)) visit(part, `${place}/${name}`);
-    };
-    visit({ schemas: document.components.schemas, paths: document.paths }, '');
-
-    expect([...places.values()].filter((same) => same.length > 1)).toEqual([]);
   });
 
   it('allows further members in answers', () => {
@@ -283,17 +257,6 @@ describe('the OpenAPI document of the cluster API', () => {
     expect(membersOf('ClusterList')).toMatchObject({ items: { items: ref('Cluster') } });
     expect(membersOf('TeamEvent')).toMatchObject({
       resource: { anyOf: expect.arrayContaining([ref('Cluster'), ref('Operation')]) },
-    });
-  });
-
-  it('accepts null for optional members of requests', () => {
-    expect(schemas.ClusterSpecInput).toMatchObject({
-      required: ['kubernetesVersion'],
-      properties: {
-        kubernetesVersion: { type: 'string' },
-        region: { type: ['string', 'null'] },
-        network: { anyOf: [ref('ClusterNetworkInput'), { type: 'null' }] },
-      },
     });
   });
 

@@ -201,23 +201,10 @@ describe('a tolerant parser', () => {
   });
   const refused = (body: unknown) => refusedFields(parse, body);
 
-  it('returns the same object, including unknown fields', () => {
-    const body = { a: 1, later: { deep: [1] } };
-
-    expect(parse(body)).toBe(body);
-    expect(body).toEqual({ a: 1, later: { deep: [1] } });
-  });
-
-  it('does not convert strings to numbers', () => {
-    expect(refused({ a: '1' })).toEqual([{ name: 'a', pointer: '/a', message: 'must be a whole number' }]);
-  });
-
   it.each([
     ['a missing field', {}, ['a']],
     ['a missing field of an item', { a: 1, list: [{ b: 'x' }, {}] }, ['list[1].b']],
-    ['a wrong item', { a: 1, list: [null] }, ['list[0]']],
     ['a member of a map', { a: 1, map: { 'x/y~z': 1 } }, ['map.x/y~z']],
-    ['two wrong places', { a: 'x', map: 3 }, ['a', 'map']],
     ['the body itself, with no name', 'text', ['']],
     ['the first error only, of many elements', { a: 1, list: Array(4_001).fill({}) }, ['list[0].b']],
     ['the first error only, of much text', { a: 1, list: [{}, {}], text: 'x'.repeat(65_537) }, ['list[0].b']],
@@ -249,13 +236,6 @@ describe('a strict parser', () => {
         properties: { size: { type: 'integer', default: 3 }, kind: { enum: ['small', 'large'], default: 'small' } },
       },
     },
-  });
-
-  it('fills in defaults in a copy', () => {
-    const body = { spec: {} };
-
-    expect(parse(body)).toEqual({ spec: { size: 3, kind: 'small' } });
-    expect(body).toEqual({ spec: {} });
   });
 
   it('names an unknown field, and the permitted values', () => {
