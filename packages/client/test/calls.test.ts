@@ -71,13 +71,6 @@ describe('a call', () => {
     expect(headerOf(request, 'User-Agent')).toBe('tests/1');
   });
 
-  it('repeats a parameter that has several values and leaves out absent ones', async () => {
-    server.script(answer('200 OK', { items: [], next: null }));
-    await client().listClusters({ team }, { query: { phase: ['Ready', 'Failed'], connection: undefined } });
-
-    expect(linesOfRequests(server)).toEqual(['GET /api/v1/teams/acme/clusters/?phase=Ready&phase=Failed']);
-  });
-
   it('sends the session of a program as a cookie', async () => {
     server.script(answer('200 OK', me));
     await client({ credentials: { session: 's3ss10n' } }).getMe();
@@ -146,9 +139,7 @@ describe('a refusal', () => {
   });
 
   it.each([
-    ['a page of a proxy', answer('403 Forbidden', '<html>No.</html>'), 403],
     ['a problem of another shape', answer('400 Bad Request', { code: 7, errors: 'x' }), 400],
-    ['null', answer('404 Not Found', 'null'), 404],
     ['a large page', answer('403 Forbidden', `"${'x'.repeat(1_200_000)}"`), 403],
     ['a redirect', answer('302 Found', '', ['Location: http://elsewhere.example/']), 302],
   ])('that is %s has the code unreadable', async (_what, behaviour, status) => {
@@ -191,9 +182,7 @@ describe('a request that may be sent again', () => {
   it.each([
     ['is cut off', hangUp],
     ['gets a truncated answer', truncate],
-    ['meets a bad gateway', answer('502 Bad Gateway', '<html></html>')],
     ['meets a service that is unavailable', problem('503 Service Unavailable', 'service_unavailable')],
-    ['meets a gateway that gave up', answer('504 Gateway Timeout', '')],
   ])('is sent again when it %s', async (_what, behaviour) => {
     server.script(behaviour, answer('200 OK', me));
     const { body } = await client().getMe();
@@ -205,15 +194,12 @@ describe('a request that may be sent again', () => {
     expect(pauses[0]).toBeLessThanOrEqual(400);
   });
 
-  it.each([
-    ['stalls', stall],
-    ['stalls in the answer', stallInBody],
-  ])('is sent again when it %s', async (_what, behaviour) => {
-    server.script(behaviour, answer('200 OK', me));
+  it('is sent again when it stalls, also in the answer', async () => {
+    server.script(stall, stallInBody, answer('200 OK', me));
     const { body } = await client({ requestTimeoutMs: 500 }).getMe();
 
     expect(body).toEqual(me);
-    expect(server.requests.length).toBeGreaterThan(1);
+    expect(server.requests.length).toBeGreaterThan(2);
   });
 
   it('is sent at most four times, with growing pauses', async () => {
@@ -249,7 +235,7 @@ describe('a request that may be sent again', () => {
     expect(pauses).toEqual([]);
   });
 
-  it.each(['soon', '-1', '1e9', '99999999999'])('has a pause of its own when Retry-After is %s', async (text) => {
+  it.each(['soon', '99999999999'])('has a pause of its own when Retry-After is %s', async (text) => {
     server.script(
       problem('429 Too Many Requests', 'rate_limit_exceeded', [`Retry-After: ${text}`]),
       answer('200 OK', me),
@@ -287,27 +273,21 @@ describe('a request that may be sent again', () => {
 
 describe('a POST', () => {
   it('with a key is sent again with the same key', async () => {
-    server.script(hangUp, answer('202 Accepted', {}), answer('202 Accepted', {}));
+    server.script(hangUp, answer('202 Accepted', {}), answer('202 Accepted', {}), answer('202 Accepted', {}));
     const corral = client();
     await corral.hibernateCluster({ team, name });
     await corral.hibernateCluster({ team, name });
+    await corral.hibernateCluster({ team, name }, { idempotencyKey: 'nightly' });
 
     const keys = server.requests.map((request) => headerOf(request, 'Idempotency-Key'));
     expect(keys[0]).toMatch(/^[0-9a-f]{32}$/);
     expect(keys[1]).toBe(keys[0]);
     expect(keys[2]).not.toBe(keys[0]);
-  });
-
-  it('has the key of its caller', async () => {
-    server.script(answer('202 Accepted', {}));
-    await client().hibernateCluster({ team, name }, { idempotencyKey: 'nightly' });
-
-    expect(headerOf(server.requests[0], 'Idempotency-Key')).toBe('nightly');
+    expect(keys[3]).toBe('nightly');
   });
 
   it.each([
     ['is cut off', hangUp],
-    ['meets a bad gateway', answer('502 Bad Gateway', '')],
     [
       'meets a service that is unavailable',
       problem('503 Service Unavailable', 'service_unavailable', ['Retry-After: 1']),

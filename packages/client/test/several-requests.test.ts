@@ -147,20 +147,6 @@ describe('waiting for an operation', () => {
       body: { state: 'running', progress: 30 },
     });
   });
-
-  it('needs an operation', async () => {
-    await expect(corral.waitForOperation('https://clusters.example/api/v1/teams/acme/')).rejects.toMatchObject({
-      code: 'invalid_request',
-    });
-  });
-
-  it('ends with its signal', async () => {
-    const reason = new Error('Enough.');
-    const stopping = new AbortController();
-    play(operation('running', 10), () => stopping.abort(reason));
-
-    await expect(corral.waitForOperation(ref, { signal: stopping.signal })).rejects.toBe(reason);
-  });
 });
 
 describe('waiting for an action of the DNS API', () => {
@@ -340,10 +326,6 @@ describe('events of a server', () => {
       }),
       { numRuns: 100 },
     );
-  });
-
-  it('end with a carriage return that nothing follows', async () => {
-    expect(await read([new TextEncoder().encode('data: x\r\r')])).toEqual([{ event: 'message', data: 'x', id: null }]);
   });
 
   it('are refused when a line or the data of one event is too large', async () => {

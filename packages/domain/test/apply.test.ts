@@ -136,19 +136,6 @@ describe('applying a plan of record sets', () => {
     expect([states['a A'], slept]).toEqual(['done', [7_000]]);
   });
 
-  it('reads a set again whose write got no answer', async () => {
-    let lost = false;
-    const { api, calls } = zoneOf([], (when) => {
-      if (when === 'after' && !lost) {
-        lost = true;
-        throw new Fails({ kind: 'unknown', detail: 'no answer' });
-      }
-    });
-    const { states } = await apply([[changeOf('a A', null, content('1'))]], api);
-
-    expect([states['a A'], calls]).toEqual(['done', ['create a A']]);
-  });
-
   it('leaves a set unknown whose outcome cannot be found out, and what relies on it alone', async () => {
     const { api } = zoneOf([['a TXT', content('1')]], () => {
       throw new Fails({ kind: 'unknown', detail: 'no answer' });
@@ -158,30 +145,6 @@ describe('applying a plan of record sets', () => {
 
     expect(states).toEqual({ 'a TXT': 'unknown' });
   });
-
-  it.each<[what: string, failure: Failure, states: Record<string, string>]>([
-    ['was refused', { kind: 'refused', detail: 'no' }, { 'a A': 'refused', 'b A': 'done', 'old A': 'skipped' }],
-    ['has no known outcome', { kind: 'unknown', detail: 'lost' }, { 'a A': 'unknown', 'b A': 'done' }],
-    ['still waits', { kind: 'wait', seconds: 1, detail: 'later' }, { 'a A': 'waiting', 'b A': 'done' }],
-  ])(
-    'removes nothing while an addition before it %s, and goes on when it was written',
-    async (_what, failure, expected) => {
-      let fails = true;
-      const { api, calls, sets } = zoneOf([['old A', content('1')]], (when, call) => {
-        if (fails && when === 'before' && call === 'create a A') throw new Fails(failure);
-      });
-      const waves = [
-        [changeOf('a A', null, content('1')), changeOf('b A', null, content('1'))],
-        [changeOf('old A', content('1'), null)],
-      ];
-      const { latest, states } = await apply(waves, api);
-
-      expect([states, calls.includes('remove old A'), sets.has('old A')]).toEqual([expected, false, true]);
-      fails = false;
-      const { states: after } = await apply(waves, api, { outcomes: latest });
-      expect([after, [...sets.keys()]]).toEqual([{ 'a A': 'done', 'b A': 'done', 'old A': 'done' }, ['b A', 'a A']]);
-    },
-  );
 
   it('removes nothing before every addition and change that comes before is written, whatever happens', async () => {
     const kinds = fc.constantFrom<Failure['kind'] | 'none'>('none', 'none', 'refused', 'unknown', 'wait', 'stop');

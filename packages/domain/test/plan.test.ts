@@ -1,7 +1,7 @@
 import type { Rrset } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { asJson, asTerraform, asZoneFile } from '../src/export-formats.js';
+import { asJson, asTerraform } from '../src/export-formats.js';
 import {
   contentOf,
   coverageOf,
@@ -160,16 +160,6 @@ describe('a plan of record sets', () => {
     ]);
   });
 
-  it('removes a set beside another one that cannot be removed', () => {
-    const both = [...actual, aSet('www.acme', 'MX', ['10 mx'])];
-    const plan = planChanges(both, [want('www.acme', 'MX', null), want('www.acme', 'A', null)], context);
-
-    expect([plan.waves.flat().map(({ key }) => key), plan.refused.map(({ key }) => key)]).toEqual([
-      ['www.acme A'],
-      ['www.acme MX'],
-    ]);
-  });
-
   it('writes what needs no room before anything is removed', () => {
     const wanted = [
       want('api.acme', 'TXT', null),
@@ -291,7 +281,6 @@ function planOf(text: string, { origin, isPruning = false, within = {} }: Given 
   };
 }
 const all = ['www.acme', 'api.acme', 'db.acme', 'old.acme'];
-const keyOfOne = (name: string) => `${name} ${name === 'api.acme' ? 'TXT' : 'A'}`;
 const line = (name: string) => `${name}.example.test. A 192.0.2.9`;
 
 describe('a zone file of another provider', () => {
@@ -403,13 +392,9 @@ describe('names of a zone file', () => {
 
   it.each([
     ['@', '@'],
-    ['example.test', '@'],
     ['Example.Test.', '@'],
-    ['acme', 'acme'],
     ['eu.acme.example.test', 'eu.acme'],
-    ['acme.example.test.', 'acme'],
     ['acme.', null],
-    ['example.org.', null],
     ['a b', null],
     ['', null],
   ])('are below an origin as people write it: %s', (text, origin) => {
@@ -430,26 +415,12 @@ describe('pruning by a zone file', () => {
       false,
     ],
     ['more than half only by its number', line('www.acme'), ['api.acme TXT', 'db.acme A', 'old.acme A'], true],
-    ['everything only by its number: the file is empty', '', all.map(keyOfOne), true],
     ['nothing if all names are refused', `${line('www.globex')}\n${line('x.globex')}`, [], false],
     ['nothing if all lines are unreadable', 'www.acme A\nnonsense', [], false],
-    ['nothing if all names are in another zone', 'www.acme.org. A 192.0.2.1', [], false],
-    [
-      'nothing while a line may have any name',
-      `${all.slice(0, 3).map(line).join('\n')}\n$INCLUDE other.zone`,
-      [],
-      false,
-    ],
     ['nothing while a parenthesis is open', `${line('www.acme')}\nx.acme.example.test. TXT ( "a"`, [], false],
     [
       'no name on a line that is unreadable',
       `${line('www.acme')}\nold.acme.example.test. TXT "x`,
-      ['api.acme TXT', 'db.acme A'],
-      false,
-    ],
-    [
-      'no name on a line that is refused',
-      `${line('www.acme')}\nold.acme.example.test. AAAA nope`,
       ['api.acme TXT', 'db.acme A'],
       false,
     ],
@@ -525,7 +496,6 @@ describe('pruning by a zone file', () => {
 describe('a zone file of which nothing is or becomes so', () => {
   it.each([
     ['is empty', ''],
-    ['has only comments', '; nothing\n'],
     ['has only types that are not written', 'acme.example.test. MX 10 mx'],
     ['has only names of others', line('www.globex')],
     ['cannot be read', 'nonsense'],
@@ -557,10 +527,6 @@ const exported = [
 const zone = { name: 'example.test', ttl: 3_600 };
 
 describe('an export of record sets', () => {
-  it('is a zone file', () => {
-    expect(asZoneFile(exported, zone)).toContain('www.acme 300 IN A   192.0.2.7');
-  });
-
   it('is JSON with labels', () => {
     expect(JSON.parse(asJson(exported))[2]).toEqual({
       name: 'www.acme',

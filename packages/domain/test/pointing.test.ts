@@ -95,15 +95,6 @@ describe('a record set dangles', () => {
   const dangling = (known: KnownAddress[], ...values: string[]) =>
     danglingSets([aSet('www.acme', 'A', ...values)], known).flatMap((each) => each.values.map(({ value }) => value));
 
-  it.each<[why: string, known: KnownAddress[], values: string[], dangles: string[]]>([
-    ['if its address is gone', [gone('192.0.2.1')], ['192.0.2.1', '192.0.2.2'], ['192.0.2.1']],
-    ['not if its address was never known', [gone('192.0.2.9')], ['192.0.2.1'], []],
-    ['not if the address is there', [there('192.0.2.1')], ['192.0.2.1'], []],
-    ['not if another one has the address', [gone('192.0.2.1'), there('192.0.2.1')], ['192.0.2.1'], []],
-  ])('%s', (_why, known, values, dangles) => {
-    expect(dangling(known, ...values)).toEqual(dangles);
-  });
-
   it('with the last that had the address as the reason', () => {
     const [first, last] = [gone('192.0.2.1', 1), gone('192.0.2.1', 3)];
     const [only] = danglingSets([aSet('www.acme', 'A', '192.0.2.1')], [first, last]);
