@@ -29,17 +29,14 @@ describe('SECRET_KEYS', () => {
   it.each([
     ['nothing', undefined, 'SECRET_KEYS is missing'],
     ['a key without a name', encoded, 'has no valid key name'],
-    ['an empty name', `:${encoded}`, 'has no valid key name'],
     ['a name with a space', `k 1:${encoded}`, 'has no valid key name'],
     ['a key of 31 bytes', `k1:${randomBytes(31).toString('base64')}`, 'does not have 32 bytes of base64 in entry 1'],
-    ['a key of 33 bytes', `k1:${randomBytes(33).toString('base64')}`, 'does not have 32 bytes of base64 in entry 1'],
     ['hexadecimal', `k1:${randomBytes(32).toString('hex')}`, 'does not have 32 bytes of base64 in entry 1'],
     [
       'a mistyped second key',
       `k2:${encoded},k1:${encoded.slice(0, -2)}!=`,
       'does not have 32 bytes of base64 in entry 2',
     ],
-    ['an empty entry', `k1:${encoded},`, 'has no valid key name'],
     ['a name twice', `k1:${encoded},k1:${randomBytes(32).toString('base64')}`, 'has the same key name twice'],
   ])('rejects %s without repeating the value', (_what, text, problem) => {
     const message = messageOf(text);

