@@ -1,12 +1,13 @@
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeNeeding, type RunningProcess, showsLessWithout, startProcess, unlessInstalled } from '@corral/testing';
+import { describeNeeding, type RunningProcess, showsLessWithout, unlessInstalled } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { allowInBrowser } from '../../support/cli/allow-in-browser.js';
 import { hcloudCli, missingOf } from '../../support/clients/client-programs.js';
 import { commandBlocksOf } from '../../support/docs/documented-commands.js';
+import { type DevFile, type DevTeam, npmStart } from '../../support/system/npm-start.js';
 import { builtFile } from '../../support/system/program.js';
 
 /* The commands of the pages for newcomers, as they are written, beside what `npm start` runs. */
@@ -39,16 +40,6 @@ const BEFORE: Readonly<Record<string, string>> = {
   'docs/how-to/upgrade-kubernetes.md': `sed -i 's/"1.34"/"1.35"/' web.yaml`,
 };
 
-interface Dev {
-  readonly dnsUrl: string;
-  readonly baseUrl: string;
-  readonly dnsServerPort: number;
-  readonly teams: readonly {
-    readonly dnsToken: string;
-    readonly admin: { readonly email: string; readonly sessionid: string };
-  }[];
-}
-
 const cli = await hcloudCli();
 showsLessWithout(missingOf(cli));
 const needed = ['bash', 'curl', 'jq', 'dig', 'kubectl'].map((name) =>
@@ -71,19 +62,12 @@ describeNeeding(
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'corral-docs-'));
     let running: RunningProcess;
-    let dev: Dev;
+    let dev: DevFile;
 
     beforeAll(async () => {
       chmodSync(folder, 0o755);
       for (const name of ['.corral', 'bin', 'home']) mkdirSync(join(folder, name), { mode: 0o755 });
-      running = await startProcess({
-        command: process.execPath,
-        args: ['--enable-source-maps', builtFile('tools/programs/start/main.js')],
-        env: { CORRAL_STATE_DIR: join(folder, '.corral'), DATABASE_URL: undefined, REDIS_URL: undefined },
-        readyLine: 'Ctrl-C stops everything',
-        readyTimeoutMs: 200_000,
-      });
-      dev = JSON.parse(readFileSync(join(folder, '.corral/dev.json'), 'utf8'));
+      ({ running, dev } = await npmStart(join(folder, '.corral')));
       command('corral', 'cli');
       command('corral-admin', 'admin');
     }, 240_000);
@@ -115,7 +99,7 @@ describeNeeding(
 
     /** With the addresses and secrets of this installation, for a person who says yes. */
     function asHere(script: string): string {
-      const [{ dnsToken, admin }] = dev.teams as [Dev['teams'][0]];
+      const [{ dnsToken, admin }] = dev.teams as readonly [DevTeam];
       return script
         .replaceAll('npm run -s admin --', 'corral-admin')
         .replaceAll('npm run -s corral --', 'corral')
@@ -132,7 +116,7 @@ describeNeeding(
 
     /** Runs a script in the folder of `npm start`, and signs in where a command asks for that. */
     function runAs(script: string): Promise<{ code: number | null; said: string }> {
-      const [{ dnsToken, admin }] = dev.teams as [Dev['teams'][0]];
+      const [{ dnsToken, admin }] = dev.teams as readonly [DevTeam];
       const child = spawn('bash', ['--norc', '-exuo', 'pipefail', '-c', script], {
         cwd: folder,
         env: {

@@ -1,33 +1,15 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestDatabase, explainFailures, startProcess } from '@corral/testing';
+import { createTestDatabase, explainFailures } from '@corral/testing';
 import { launchBrowser } from '@corral/testing/browser';
 import { expect } from '@jest/globals';
 import axe from 'axe-core';
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import { type DevFile, type DevTeam, npmStart } from '../system/npm-start.js';
 import { descendantsOf } from '../system/process-tree.js';
-import { builtFile } from '../system/program.js';
 
-/** The parts of `dev.json` that tests of the console need. */
-interface DevInstallation {
-  readonly dnsUrl: string;
-  readonly zoneName: string;
-  readonly baseUrl: string;
-  readonly consoleUrl: string;
-  readonly upstream: { readonly adminUrl: string };
-  readonly defaults: { readonly region: string; readonly kubernetesVersion: string; readonly machineType: string };
-  readonly teams: readonly DevTeam[];
-}
-
-export interface DevTeam {
-  readonly slug: string;
-  readonly dnsToken: string;
-  readonly connectionRef: string;
-  readonly servers: readonly { readonly serverID: number }[];
-  readonly admin: { readonly email: string; readonly sessionid: string };
-  readonly member: { readonly email: string; readonly sessionid: string };
-}
+export type { DevTeam };
 
 interface OpenOptions {
   /** Who is signed in; null: nobody. The default is the administrator of the first team. */
@@ -38,7 +20,7 @@ interface OpenOptions {
 }
 
 export interface RunningConsole {
-  readonly dev: DevInstallation;
+  readonly dev: DevFile;
   readonly browser: Browser;
   /** Opens an address below `/console`, in a window and session of its own. */
   open(path: string, options?: OpenOptions): Promise<Page>;
@@ -55,14 +37,6 @@ export interface RunningConsole {
   stop(): Promise<void>;
 }
 
-/** The environment without what `npm start` reads: it must not reach another installation. */
-const withoutSettings = Object.fromEntries(
-  ['REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT', 'GARDEN_KUBECONFIG'].map((name) => [
-    name,
-    undefined,
-  ]),
-);
-
 /**
  * What `npm start` runs, with a database of its own and a browser.
  *
@@ -72,18 +46,11 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
   const folder = await mkdtemp(join(tmpdir(), 'corral-console-'));
   await chmod(folder, 0o755);
   const database = await createTestDatabase();
-  const [running, browser] = await Promise.all([
-    startProcess({
-      command: process.execPath,
-      args: ['--enable-source-maps', builtFile('tools/programs/start/main.js')],
-      env: { ...withoutSettings, ...env, DATABASE_URL: database.url, CORRAL_STATE_DIR: join(folder, 'state') },
-      readyLine: 'Ctrl-C stops everything',
-      readyTimeoutMs: 200_000,
-    }),
+  const [{ running, dev }, browser] = await Promise.all([
+    npmStart(join(folder, 'state'), { ...env, DATABASE_URL: database.url }),
     launchBrowser(),
   ]);
   const callOff = explainFailures('npm start', () => running.output());
-  const dev: DevInstallation = JSON.parse(await readFile(join(folder, 'state', 'dev.json'), 'utf8'));
   const heard: string[] = [];
   return {
     dev,
@@ -124,7 +91,7 @@ const WAIT_MS_MAX = 120_000;
 const contexts = new WeakMap<Page, BrowserContext>();
 
 async function openPage(
-  { browser, dev, heard }: { browser: Browser; dev: DevInstallation; heard: string[] },
+  { browser, dev, heard }: { browser: Browser; dev: DevFile; heard: string[] },
   path: string,
   { sessionid = dev.teams[0]?.admin.sessionid ?? null, theme = 'light', width = 1280 }: OpenOptions = {},
 ): Promise<Page> {
@@ -150,7 +117,7 @@ async function openPage(
   return page;
 }
 
-async function callApi(dev: DevInstallation, method: string, path: string, body: unknown) {
+async function callApi(dev: DevFile, method: string, path: string, body: unknown) {
   const response = await fetch(`${dev.baseUrl}${path}`, {
     method,
     headers: { cookie: `sessionid=${dev.teams[0]?.admin.sessionid}`, 'content-type': 'application/json' },
@@ -164,10 +131,13 @@ const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
 
 /** Fails with each violation of WCAG 2.2 AA on the page, as far as axe can tell. */
 export async function expectAccessible(page: Page): Promise<void> {
-  await page.evaluate(axe.source);
+  if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
   const violations = await page.evaluate(async (tags) => {
     const { axe: runner } = window as unknown as { axe: typeof axe };
-    const { violations: found } = await runner.run(document, { runOnly: { type: 'tag', values: tags } });
+    const { violations: found } = await runner.run(document, {
+      runOnly: { type: 'tag', values: tags },
+      resultTypes: ['violations'],
+    });
     return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
   }, WCAG);
   expect(violations).toEqual([]);

@@ -1,7 +1,7 @@
 import { chmod, mkdtemp, readFile, rm, stat, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
-import { describeNeeding, type RunningProcess, showsLessWithout, startProcess, waitFor } from '@corral/testing';
+import { describeNeeding, type RunningProcess, showsLessWithout, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { askNameServer } from '../../support/clients/ask-name-server.js';
 import {
@@ -13,8 +13,8 @@ import {
 } from '../../support/clients/client-programs.js';
 import { callDns } from '../../support/clients/dns-api.js';
 import { runCommand } from '../../support/clients/run-command.js';
+import { type DevFile, npmStart } from '../../support/system/npm-start.js';
 import { canListProcesses, descendantsOf, type RunningPid, stillRunning } from '../../support/system/process-tree.js';
-import { builtFile } from '../../support/system/program.js';
 
 const cli = await hcloudCli();
 const withoutDig = missingDig();
@@ -22,41 +22,12 @@ showsLessWithout(withoutDig);
 
 const noProc = { what: 'to list processes', how: 'run them on Linux, which has /proc' };
 
-interface DevFile {
-  readonly dnsUrl: string;
-  readonly caFile: string;
-  readonly zoneName: string;
-  readonly demoZoneName: string;
-  readonly dnsServerPort: number;
-  readonly baseUrl: string;
-  readonly upstream: { readonly hcloudUrl: string; readonly hcloudToken: string; readonly adminUrl: string };
-  readonly teams: readonly {
-    readonly slug: string;
-    readonly dnsToken: string;
-    readonly connectionRef: string;
-    readonly admin: { readonly email: string; readonly sessionid: string };
-    readonly member: { readonly email: string; readonly sessionid: string };
-  }[];
-}
-
 let folder: string;
 let running: RunningProcess;
 
-/** What `npm start` runs once everything is built, with a state folder for this test. */
-async function start(): Promise<void> {
-  running = await startProcess({
-    command: process.execPath,
-    args: ['--enable-source-maps', builtFile('tools/programs/start/main.js')],
-    env: { ...withoutSettings, CORRAL_STATE_DIR: join(folder, 'state') },
-    readyLine: 'Ctrl-C stops everything',
-    readyTimeoutMs: 200_000,
-  });
-}
-const withoutSettings = Object.fromEntries(
-  ['DATABASE_URL', 'REDIS_URL', 'HCLOUD_API_URL', 'HCLOUD_TOKEN', 'HCLOUD_ENDPOINT', 'GARDEN_KUBECONFIG'].map(
-    (name) => [name, undefined],
-  ),
-);
+const start = async (): Promise<void> => {
+  ({ running } = await npmStart(join(folder, 'state')));
+};
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'corral-start-'));
