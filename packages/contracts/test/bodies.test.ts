@@ -14,7 +14,6 @@ import {
   parseChangeTtl,
   parseCreateDemo,
   parseCreateRrset,
-  parseExtendDemo,
   parseUpdateRrset,
 } from '../src/dns/requests.js';
 import { InvalidBody } from '../src/parser-for.js';
