@@ -1,5 +1,5 @@
 import { aPriceList } from '@corral/cluster-data/testing';
-import type { ClusterSpec, Condition } from '@corral/contracts';
+import type { ClusterSpec } from '@corral/contracts';
 import { GardenError } from '@corral/garden';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
@@ -15,7 +15,7 @@ import {
   startWithConnection,
 } from '../support/clusters.js';
 import { fakeGarden } from '../support/fake-garden.js';
-import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { PUBLIC_URL, startClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 const garden = fakeGarden();
 let t: ClusterTest;
@@ -58,21 +58,6 @@ describe('PUT /clusters/{name}/', () => {
     expect(answer.headers).toMatchObject({ etag: resource.metadata.etag, 'operation-location': operation.self });
     expect(stored.dueAt).not.toBeNull();
     expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
-  });
-
-  it('writes an audit entry', async () => {
-    const { headers, body } = await put(aClusterSpec()).expect(202);
-
-    const entry = await t.db.auditEntry.findFirstOrThrow({ where: { targetName: name } });
-    expect(entry).toMatchObject({
-      teamId: t.acme.id,
-      userId: t.acme.member.id,
-      action: 'cluster.declare',
-      targetKind: 'Cluster',
-      requestId: headers['x-correlation-id'],
-      detail: { operationId: body.operation.id, generation: 1 },
-      changes: expect.arrayContaining([{ pointer: '/spec/region', from: null, to: aClusterSpec().region }]),
-    });
   });
 
   it('stores a draft without pools, whose operation succeeds immediately', async () => {
@@ -144,19 +129,6 @@ describe('PUT /clusters/{name}/', () => {
     expect(audit.body.items[0]).toMatchObject({ action: 'cluster.declare', changes });
   });
 
-  it('answers 200 and writes nothing for the same specification, in any order of members', async () => {
-    await t.clusters.running(name);
-    const before = await t.clusters.everything();
-    const reversed = Object.fromEntries(Object.entries(aClusterSpec()).reverse());
-
-    const answer = await put(reversed).expect(200);
-
-    expect(answer.body.metadata.generation).toBe(1);
-    expect(answer.headers.etag).toBe(answer.body.metadata.etag);
-    expect(answer.headers['operation-location']).toBeUndefined();
-    expect(await t.clusters.everything()).toEqual(before);
-  });
-
   it('answers 200 with the URL of the running operation when it is repeated', async () => {
     const { operation } = await t.clusters.declare(name);
     const before = await t.clusters.everything();
@@ -172,26 +144,6 @@ describe('PUT /clusters/{name}/', () => {
       createdAt: operation.createdAt,
     });
     expect(await t.clusters.everything()).toEqual(before);
-  });
-
-  it('declares again at once, and once, when another manager holds a field that the running operation waits for', async () => {
-    await t.clusters.running(name);
-    const { operation } = (await put(aClusterSpec({ plan: 'annual' })).expect(202)).body;
-    await t.clusters.showConditions(name, { Drifted: 'True', Reconciled: 'False' });
-    t.wakeups.length = 0;
-
-    const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
-
-    expect(body.resource.metadata.generation).toBe(3);
-    expect(await t.clusters.operationsOf(name)).toEqual([
-      'cluster.create succeeded',
-      'cluster.update superseded',
-      'cluster.update queued',
-    ]);
-    expect(operation.id).not.toBe(body.operation.id);
-    expect(t.wakeups).toContainEqual({ job: 'reconcile-cluster', payload: { clusterId: body.resource.metadata.id } });
-    // Nothing new until a pass has seen what the others did after it.
-    await put(aClusterSpec({ plan: 'annual' })).expect(200);
   });
 
   it('is a retry when it is repeated after a failure', async () => {
@@ -230,24 +182,6 @@ describe('PUT /clusters/{name}/', () => {
     expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create superseded', 'cluster.update queued']);
   });
 
-  it('shows a changed cluster as Updating immediately and keeps the last observations', async () => {
-    await t.clusters.running(name);
-
-    const { body } = await put(aClusterSpec({ plan: 'annual' })).expect(202);
-
-    expect(body.resource.metadata).toMatchObject({ generation: 2, observedGeneration: 1 });
-    expect(body.resource.status.phase).toBe('Updating');
-    const statuses = body.resource.status.conditions.map(
-      (each: Condition) => `${each.type} ${each.status} ${each.reason}`,
-    );
-    expect(statuses).toEqual([
-      'ControlPlaneReady True Observed',
-      'Reconciled False Queued',
-      'SpecAccepted True Accepted',
-    ]);
-    expect((await t.api.as(t.acme.member).get(path())).body).toEqual(body.resource);
-  });
-
   it('keeps the row and garden name of every remaining pool', async () => {
     await t.clusters.declare(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' }), aPool({ name: 'c' })] });
     const workers = async () => {
@@ -275,29 +209,6 @@ describe('PUT /clusters/{name}/', () => {
     await put(aClusterSpec({ nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] })).expect(202);
 
     expect((await worker()).workerName).not.toBe(before.workerName);
-  });
-
-  it('is refused over a rejected connection, except for a draft', async () => {
-    const { body } = await put(aClusterSpec({ connectionRef: 'rejected' })).expect(409);
-
-    expect(body.code).toBe('connection_rejected');
-    await put(aClusterSpec({ connectionRef: 'rejected', nodePools: [] })).expect(202);
-  });
-
-  it('does not find the connection of another team', async () => {
-    const { body } = await put(aClusterSpec({ connectionRef: 'theirs' })).expect(422);
-
-    expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/connectionRef' }] });
-  });
-
-  it('answers 409 while the cluster is being deleted and creates a new one after that', async () => {
-    await t.clusters.running(name);
-    await t.api.as(t.acme.member).delete(path()).expect(202);
-
-    expect((await put(aClusterSpec()).expect(409)).body.code).toBe('cluster_deleting');
-
-    await t.pool.query('DELETE FROM cluster WHERE name = $1', [name]);
-    expect((await put(aClusterSpec()).expect(202)).body.resource.metadata.generation).toBe(1);
   });
 
   describe('while the garden is unavailable', () => {
@@ -332,46 +243,6 @@ describe('PUT /clusters/{name}/', () => {
         await alone.close();
       }
     });
-
-    it('accepts changes that need no catalogue', async () => {
-      await t.clusters.running(name);
-      const reads = garden.catalogueReads;
-
-      await put(aClusterSpec({ plan: 'monthly' })).expect(202);
-
-      expect(garden.catalogueReads).toBe(reads);
-    });
-  });
-});
-
-describe('an invalid specification', () => {
-  /** Asserts status, code, the first pointer, and that `detail` is a sentence. */
-  function expectProblem(
-    answer: { status: number; body: Record<string, unknown> },
-    wanted: readonly [number, string, string?],
-  ) {
-    const [status, code, pointer] = wanted;
-    const { errors, detail } = answer.body as { errors?: { pointer: string }[]; detail: string };
-    expect([answer.status, answer.body.code, errors?.[0]?.pointer]).toEqual([status, code, pointer]);
-    expect(detail).toMatch(/^\S.{10,}[.]$/);
-  }
-  const put = (name: string, body: unknown) =>
-    t.api
-      .as(t.acme.member)
-      .put(t.acme.path(`/clusters/${name}/`))
-      .send(body as object);
-
-  it('for a cluster name with an escaped slash is refused', async () => {
-    expectProblem(await put('a%2Fb', { spec: aClusterSpec() }), [422, 'validation_failed', '']);
-  });
-
-  it('with a misspelt dryRun is refused instead of applied', async () => {
-    const answer = await t.api
-      .as(t.acme.member)
-      .put(t.acme.path('/clusters/new/?dryrun=true'))
-      .send({ spec: aClusterSpec() });
-
-    expectProblem(answer, [422, 'validation_failed', '/query/dryrun']);
   });
 });
 
@@ -456,22 +327,6 @@ describe('dry runs and preconditions', () => {
         .expect(403);
       expect(await t.clusters.everything()).toEqual(before);
     });
-
-    it('that wait for no change of the team', async () => {
-      await t.clusters.running(name);
-      const other = await t.pool.connect();
-      await other.query('BEGIN');
-      try {
-        await other.query('SELECT FROM team_change_lock FOR UPDATE');
-        await other.query('SELECT FROM cluster FOR UPDATE');
-
-        await plan(t.api.as(t.acme.member)).expect(200);
-        await t.api.as(t.acme.member).delete(`${path()}?dryRun=true`).expect(200);
-      } finally {
-        await other.query('ROLLBACK');
-        other.release();
-      }
-    });
   });
 
   describe('dry runs of single changes', () => {
@@ -499,26 +354,6 @@ describe('dry runs and preconditions', () => {
       expect(await t.clusters.everything()).toEqual(before);
       // The key of a dry run belongs to no request that changes something.
       await send('post', 'hibernate/').set('Idempotency-Key', 'once').expect(202);
-    });
-
-    it('of removing a pool answer the pool, the cost and the effects without it', async () => {
-      await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'old' })] });
-      const before = await t.clusters.everything();
-
-      const { body } = await send('delete', 'node-pools/old/?dryRun=true').expect(200);
-
-      expect(body).toMatchObject({
-        dryRun: true,
-        resource: { name: 'old' },
-        cost: { items: [{ name: 'general' }] },
-        changes: [{ pointer: '/spec/nodePools/1', from: { name: 'old' }, to: null }],
-        effects: [
-          { pool: 'general', kind: 'kept' },
-          { pool: 'old', kind: 'removed', nodes: { before: nodes, after: null } },
-        ],
-      });
-      expect(await t.clusters.everything()).toEqual(before);
-      await send('delete', 'node-pools/none/?dryRun=true').expect(404);
     });
 
     it('are refused like the change itself, with errors', async () => {
@@ -581,18 +416,6 @@ describe('dry runs and preconditions', () => {
       for (const { detail } of dry.body.errors) expect(detail).toMatch(/^\S.{10,}[.]$/);
     });
 
-    it('of a running cluster lists immutable fields with everything else', async () => {
-      await t.clusters.running(name);
-      const network = { ...aClusterSpec().network, podCIDR: '10.250.0.0/16' };
-
-      const { body } = await put(aClusterSpec({ region: 'fsn1', network, nodePools: [] }), '?dryRun=true').expect(422);
-
-      expect([body.code, placesOf(body)]).toEqual([
-        'immutable_field',
-        ['/spec/region immutable_field', '/spec/network/podCIDR immutable_field', '/spec/nodePools last_node_pool'],
-      ]);
-    });
-
     it('lists what is wrong beside an invalid form, but only in a dry run', async () => {
       const { region: _region, ...unplaced } = aClusterSpec(wrong);
       const spec = { ...unplaced, plan: 'free', nodePools: [...wrong.nodePools, { name: 'third', maximum: 'many' }] };
@@ -620,14 +443,6 @@ describe('dry runs and preconditions', () => {
         '/spec/nodePools/2/maximum validation_failed',
       ]);
     });
-
-    it('with an outdated entity tag reports only the tag', async () => {
-      await t.clusters.declare(name);
-
-      const { body } = await put(aClusterSpec(wrong), '?dryRun=true').set('If-Match', '"other"').expect(412);
-
-      expect([body.code, body.errors]).toEqual(['precondition_failed', undefined]);
-    });
   });
 
   describe('conditional requests to a cluster', () => {
@@ -644,40 +459,14 @@ describe('dry runs and preconditions', () => {
         .set('If-Match', `W/${old}`)
         .expect(412);
     });
-
-    it('answer 412 for an outdated tag and write nothing', async () => {
-      await t.clusters.declare(name);
-      const old = await tagOf();
-      await put(aClusterSpec({ plan: 'monthly' })).expect(202);
-      const before = await t.clusters.everything();
-
-      const { body } = await put(aClusterSpec({ plan: 'annual' }))
-        .set('If-Match', old)
-        .expect(412);
-
-      expect(body.code).toBe('precondition_failed');
-      expect(await t.clusters.everything()).toEqual(before);
-    });
-
-    it('succeed after only the status has changed', async () => {
-      await t.clusters.declare(name);
-      const old = await tagOf();
-      await t.clusters.converge(name);
-      expect(await tagOf()).not.toBe(old);
-
-      await put(aClusterSpec({ plan: 'annual' }))
-        .set('If-Match', old)
-        .expect(202);
-    });
   });
 });
 
 describe('cost', () => {
-  let t: TestClusterApi;
-  let names = 0;
+  let team: TestTeam;
   let name: string;
-  const path = (rest = '') => t.acme.path(`/clusters/${name}/${rest}`);
-  const as = () => t.api.as(t.acme.member);
+  const path = (rest = '') => team.path(`/clusters/${name}/${rest}`);
+  const as = () => t.api.as(team.member);
   const put = (spec: object, query = '') => as().put(`${path()}${query}`).send({ spec });
   const pool = (of: string, spec: object, query = '') =>
     as()
@@ -685,19 +474,17 @@ describe('cost', () => {
       .send({ spec });
 
   beforeAll(async () => {
-    t = await startClusterApi();
-    await addConnection(t, t.acme);
+    team = await t.createTeam('cost');
+    await addConnection(t, team);
   });
-  afterAll(() => t.close());
   beforeEach(async () => {
-    names += 1;
-    name = `web-${names}`;
+    name = freshName(t);
     await priced(aPriceList());
   });
 
   /** Stores a price list as the reconciler does. */
   async function priced({ currency, prices, pricedAt }: ReturnType<typeof aPriceList>): Promise<void> {
-    const { id: connectionId } = await t.db.connection.findFirstOrThrow({ where: { teamId: t.acme.id } });
+    const { id: connectionId } = await t.db.connection.findFirstOrThrow({ where: { teamId: team.id } });
     const columns = { currency, pricedAt, prices: JSON.parse(JSON.stringify(prices)) };
     await t.db.priceList.upsert({
       where: { connectionId },
@@ -713,7 +500,7 @@ describe('cost', () => {
 
   describe('the cost of a cluster', () => {
     it('is in its status, also in lists', async () => {
-      await declare(t, t.acme, name);
+      await declare(t, team, name);
 
       const { body } = await as().get(path()).expect(200);
 
@@ -725,39 +512,21 @@ describe('cost', () => {
         pricedAt: '2026-11-20T04:00:00.000Z',
       };
       expect(body.status.cost).toMatchObject(cost);
-      const { items } = (await as().get(t.acme.path('/clusters/')).expect(200)).body;
+      const { items } = (await as().get(team.path('/clusters/')).expect(200)).body;
       expect(
         items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === name).status.cost,
       ).toMatchObject(cost);
-    });
-
-    it('is unknown with a reason until prices were read', async () => {
-      await t.db.priceList.deleteMany();
-      await declare(t, t.acme, name);
-
-      const { cost } = (await as().get(path()).expect(200)).body.status;
-
-      expect(cost).toMatchObject({ currency: null, pricedAt: null, monthly: range(null, null) });
-      expect(cost.items[0].reason).toBe('No price list is available.');
     });
   });
 
   describe('a dry run', () => {
     it('of a change shows the new cost and the difference', async () => {
-      await runningCluster(t, t.acme, name);
+      await runningCluster(t, team, name);
 
       const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
 
       expect(body.cost.monthly).toEqual(range('13.6', '68'));
       expect(body.costDifference).toEqual({ hourly: range('0', '0.0436'), monthly: range('0', '27.2') });
-    });
-
-    it('of a deletion shows what it saves', async () => {
-      await runningCluster(t, t.acme, name);
-
-      const { body } = await as().delete(`${path()}?dryRun=true`).expect(200);
-
-      expect(body.costDifference).toEqual({ hourly: range('-0.0218', '-0.0654'), monthly: range('-13.6', '-40.8') });
     });
   });
 
@@ -784,7 +553,7 @@ describe('cost', () => {
       ]);
       expect((await put(two()).expect(200)).body.metadata.generation).toBe(before.generation);
 
-      await converge(t, t.acme, name);
+      await converge(t, team, name);
       await pool('thrifty', aPool({ name: 'thrifty', maximum: 4 })).expect(200);
       expect(await priorities()).toEqual([
         ['dear', 1],
