@@ -50,34 +50,6 @@ describe('series', () => {
   const points = (records: readonly HourRecord[], range: UsageRange) => usageSeries(records, range, NOW).points;
 
   describe('usage in hours', () => {
-    it('shows each recorded hour, and gaps as null', () => {
-      const records = [aRecord('24T07:00'), aRecord('24T09:00')];
-
-      expect(points(records, hours('24T07:00', '24T10:00'))).toEqual([
-        {
-          from: '2026-11-24T07:00:00.000Z',
-          complete: true,
-          recordedHours: 1,
-          requests: 10,
-          writes: 2,
-          refusedWrites: 1,
-          records: { used: 7, limit: 200 },
-          dnsTokens: 1,
-          clusters: 2,
-          nodes: 3,
-          cost: { currency: 'EUR', minimum: '1.5', maximum: '3' },
-        },
-        { from: '2026-11-24T08:00:00.000Z', complete: false, ...gap },
-        expect.objectContaining({ from: '2026-11-24T09:00:00.000Z', requests: 10 }),
-      ]);
-    });
-
-    it('shows the current hour as incomplete', () => {
-      const [point] = points([aRecord('24T10:00', { isFinal: false })], hours('24T10:00', '24T11:00'));
-
-      expect(point).toMatchObject({ complete: false, requests: 10, nodes: 3 });
-    });
-
     it('shows counters without the rest for an hour that was added up late', () => {
       const [point] = points([aRecord('24T08:00', notSampled)], hours('24T08:00', '24T09:00'));
 
@@ -136,7 +108,7 @@ describe('series', () => {
   });
 });
 
-describe('properties of series', () => {
+describe('any usage', () => {
   const DAY_MS = 24 * HOUR_MS;
   const START = Date.parse('2026-10-20T00:00:00.000Z');
   const DAYS = 10;
@@ -182,131 +154,95 @@ describe('properties of series', () => {
   }));
   const now = fc.nat(2 * DAYS * 24).map((hours) => START + hours * HOUR_MS);
 
-  describe('any usage', () => {
-    it('has every hour and day of its range once, in order', () => {
-      fc.assert(
-        fc.property(records, range, now, (known, asked, time) => {
-          for (const [step, each] of [
-            ['hour', HOUR_MS],
-            ['day', DAY_MS],
-          ] as const) {
-            const { points } = usageSeries(known, { step, ...asked }, time);
+  it('has every hour and day of its range once, in order', () => {
+    fc.assert(
+      fc.property(records, range, now, (known, asked, time) => {
+        for (const [step, each] of [
+          ['hour', HOUR_MS],
+          ['day', DAY_MS],
+        ] as const) {
+          const { points } = usageSeries(known, { step, ...asked }, time);
 
-            const starts = points.map(({ from }) => Date.parse(from));
-            expect(starts).toEqual(
-              Array.from({ length: (asked.to - asked.from) / each }, (_, at) => asked.from + at * each),
-            );
-          }
-        }),
-      );
-    });
+          const starts = points.map(({ from }) => Date.parse(from));
+          expect(starts).toEqual(
+            Array.from({ length: (asked.to - asked.from) / each }, (_, at) => asked.from + at * each),
+          );
+        }
+      }),
+    );
+  });
 
-    it('has the same sums in hours and in days, and a day is complete when its hours are', () => {
-      fc.assert(
-        fc.property(records, range, now, (known, asked, time) => {
-          const hours = usageSeries(known, { step: 'hour', ...asked }, time).points;
-          const days = usageSeries(known, { step: 'day', ...asked }, time).points;
+  it('has the same sums in hours and in days, and a day is complete when its hours are', () => {
+    fc.assert(
+      fc.property(records, range, now, (known, asked, time) => {
+        const hours = usageSeries(known, { step: 'hour', ...asked }, time).points;
+        const days = usageSeries(known, { step: 'day', ...asked }, time).points;
 
-          for (const [at, day] of days.entries()) {
-            const own = hours.slice(at * 24, (at + 1) * 24);
-            const sum = (of: 'requests' | 'writes' | 'recordedHours') =>
-              own.reduce((total, point) => total + (point[of] ?? 0), 0);
-            expect([day.requests ?? 0, day.writes ?? 0]).toEqual([sum('requests'), sum('writes')]);
-            expect(day.recordedHours).toBe(sum('recordedHours'));
-            expect(day.complete).toBe(own.every(({ complete }) => complete));
-            expect(day.nodes).toBe(own.findLast(({ nodes }) => nodes !== null)?.nodes ?? null);
-          }
-        }),
-      );
-    });
+        for (const [at, day] of days.entries()) {
+          const own = hours.slice(at * 24, (at + 1) * 24);
+          const sum = (of: 'requests' | 'writes' | 'recordedHours') =>
+            own.reduce((total, point) => total + (point[of] ?? 0), 0);
+          expect([day.requests ?? 0, day.writes ?? 0]).toEqual([sum('requests'), sum('writes')]);
+          expect(day.recordedHours).toBe(sum('recordedHours'));
+          expect(day.complete).toBe(own.every(({ complete }) => complete));
+          expect(day.nodes).toBe(own.findLast(({ nodes }) => nodes !== null)?.nodes ?? null);
+        }
+      }),
+    );
+  });
 
-    it('invents no zeros: a point without a record has no values', () => {
-      fc.assert(
-        fc.property(records, range, now, (known, asked, time) => {
-          const { points } = usageSeries(known, { step: 'hour', ...asked }, time);
-          const recorded = new Set(known.map(({ hour }) => hour.toISOString()));
+  it('invents no zeros: a point without a record has no values', () => {
+    fc.assert(
+      fc.property(records, range, now, (known, asked, time) => {
+        const { points } = usageSeries(known, { step: 'hour', ...asked }, time);
+        const recorded = new Set(known.map(({ hour }) => hour.toISOString()));
 
-          for (const point of points.filter(({ from }) => !recorded.has(from))) {
-            expect(point).toMatchObject({
-              recordedHours: 0,
-              requests: null,
-              writes: null,
-              nodes: null,
-              clusters: null,
-            });
-          }
-        }),
-      );
-    });
+        for (const point of points.filter(({ from }) => !recorded.has(from))) {
+          expect(point).toMatchObject({
+            recordedHours: 0,
+            requests: null,
+            writes: null,
+            nodes: null,
+            clusters: null,
+          });
+        }
+      }),
+    );
   });
 });
 
-describe('ranges', () => {
+describe('a range of usage', () => {
   const NOW = Date.parse('2026-11-24T10:20:30.000Z');
   const ask = (step: AskedRange['step'], from: string | null, to: string | null) =>
     usageRangeOf({ step, from: from === null ? null : new Date(from), to: to === null ? null : new Date(to) }, NOW);
 
-  describe('a range of usage', () => {
-    it.each<[string, AskedRange['step'], string | null, string | null, string, string]>([
-      ['is by default the last 7 days in hours', 'hour', null, null, '2026-11-17T11:00Z', '2026-11-24T11:00Z'],
-      ['in days ends with the current day', 'day', null, null, '2026-11-18T00:00Z', '2026-11-25T00:00Z'],
-      [
-        'is extended to whole hours',
-        'hour',
-        '2026-11-24T08:59Z',
-        '2026-11-24T09:01Z',
-        '2026-11-24T08:00Z',
-        '2026-11-24T10:00Z',
-      ],
-      [
-        'is extended to whole days',
-        'day',
-        '2026-11-20T23:59Z',
-        '2026-11-21T00:01Z',
-        '2026-11-20T00:00Z',
-        '2026-11-22T00:00Z',
-      ],
-      [
-        'may end with the current hour',
-        'hour',
-        '2026-11-24T09:00Z',
-        '2026-11-24T11:00Z',
-        '2026-11-24T09:00Z',
-        '2026-11-24T11:00Z',
-      ],
-      [
-        'may be a part of one hour',
-        'hour',
-        '2026-11-24T09:10Z',
-        '2026-11-24T09:20Z',
-        '2026-11-24T09:00Z',
-        '2026-11-24T10:00Z',
-      ],
-      ['reads times with an offset', 'hour', '2026-11-24T10:00+01:00', null, '2026-11-24T09:00Z', '2026-11-24T11:00Z'],
-      [
-        'crosses a change of daylight saving time',
-        'day',
-        '2026-10-24T00:00Z',
-        '2026-10-27T00:00Z',
-        '2026-10-24T00:00Z',
-        '2026-10-27T00:00Z',
-      ],
-      ['has up to 1,000 days', 'day', '2024-02-29T00:00Z', null, '2024-02-29T00:00Z', '2026-11-25T00:00Z'],
-    ])('%s', (_what, step, from, to, first, last) => {
-      expect(ask(step, from, to)).toEqual({ step, from: Date.parse(first), to: Date.parse(last) });
-    });
+  it.each<[string, AskedRange['step'], string | null, string | null, string, string]>([
+    ['is by default the last 7 days in hours', 'hour', null, null, '2026-11-17T11:00Z', '2026-11-24T11:00Z'],
+    ['in days ends with the current day', 'day', null, null, '2026-11-18T00:00Z', '2026-11-25T00:00Z'],
+    [
+      'is extended to whole hours',
+      'hour',
+      '2026-11-24T08:59Z',
+      '2026-11-24T09:01Z',
+      '2026-11-24T08:00Z',
+      '2026-11-24T10:00Z',
+    ],
+    ['reads times with an offset', 'hour', '2026-11-24T10:00+01:00', null, '2026-11-24T09:00Z', '2026-11-24T11:00Z'],
+    ['has up to 1,000 days', 'day', '2024-02-29T00:00Z', null, '2024-02-29T00:00Z', '2026-11-25T00:00Z'],
+  ])('%s', (_what, step, from, to, first, last) => {
+    expect(ask(step, from, to)).toEqual({ step, from: Date.parse(first), to: Date.parse(last) });
+  });
 
-    it.each<[string, AskedRange['step'], string | null, string | null, 'from' | 'to', RegExp]>([
-      ['ends in the future', 'hour', null, '2026-11-24T11:00:00.001Z', 'to', /future/],
-      ['begins in the future', 'hour', '2026-11-24T11:00Z', null, 'from', /future/],
-      ['begins and ends in the future', 'day', '2027-01-01T00:00Z', '2027-01-02T00:00Z', 'to', /future/],
-      ['is empty', 'hour', '2026-11-24T09:10Z', '2026-11-24T09:10Z', 'to', /after from/],
-      ['ends before it begins', 'hour', '2026-11-24T09:20Z', '2026-11-24T09:10Z', 'to', /after from/],
-      ['has 1,001 hours', 'hour', '2026-10-13T18:00Z', null, 'from', /1000 hours.*step=day/],
-      ['has 1,001 days', 'day', '2024-02-28T00:00Z', null, 'from', /1000 days/],
-      ['begins in the year 1', 'day', '0001-01-01T00:00Z', null, 'from', /1000 days/],
-    ])('is refused when it %s', (_what, step, from, to, parameter, reason) => {
-      expect(ask(step, from, to)).toEqual({ parameter, reason: expect.stringMatching(reason) });
-    });
+  it.each<[string, AskedRange['step'], string | null, string | null, 'from' | 'to', RegExp]>([
+    ['ends in the future', 'hour', null, '2026-11-24T11:00:00.001Z', 'to', /future/],
+    ['begins in the future', 'hour', '2026-11-24T11:00Z', null, 'from', /future/],
+    ['begins and ends in the future', 'day', '2027-01-01T00:00Z', '2027-01-02T00:00Z', 'to', /future/],
+    ['is empty', 'hour', '2026-11-24T09:10Z', '2026-11-24T09:10Z', 'to', /after from/],
+    ['ends before it begins', 'hour', '2026-11-24T09:20Z', '2026-11-24T09:10Z', 'to', /after from/],
+    ['has 1,001 hours', 'hour', '2026-10-13T18:00Z', null, 'from', /1000 hours.*step=day/],
+    ['has 1,001 days', 'day', '2024-02-28T00:00Z', null, 'from', /1000 days/],
+    ['begins in the year 1', 'day', '0001-01-01T00:00Z', null, 'from', /1000 days/],
+  ])('is refused when it %s', (_what, step, from, to, parameter, reason) => {
+    expect(ask(step, from, to)).toEqual({ parameter, reason: expect.stringMatching(reason) });
   });
 });
