@@ -129,18 +129,6 @@ describe('documents of which some are wrong', () => {
     ]);
   });
 
-  it('are named whatever they are refused for, and once', async () => {
-    const refused = [documentOf('web', 'too much'), '{"kind": "Pod"}'];
-    const [diff, apply] = [await run('diff', refused), await run('apply', refused)];
-
-    const [first, second] = [
-      /.*, document 1: quota_exceeded\..*/.source,
-      /\/[^:]*, document 2: kind has to be Cluster.*/.source,
-    ];
-    expect(diff.err).toMatch(new RegExp(`^corral: ${first}\ncorral: ${second}\n$`));
-    expect(apply.err).toMatch(new RegExp(`^Nothing was changed\\.\ncorral: web: ${first}\ncorral: ${second}\n$`));
-  });
-
   it('change nothing', async () => {
     const { code, out, err } = await run('apply', documents.slice(0, 2), ['-o', 'json', '--yes']);
 
@@ -226,12 +214,6 @@ describe('a changed field', () => {
   it('says what it was and what it becomes', () => {
     expect(fieldText({ pointer: '/spec/nodePools/0/maximum', from: 6, to: 3 })).toBe(
       'spec.nodePools[0].maximum: 6 → 3',
-    );
-  });
-
-  it('says that a default replaced it, because the declaration leaves it out', () => {
-    expect(fieldText({ pointer: '/spec/nodePools/0/maximum', from: 6, to: 3, byDefault: true })).toBe(
-      'spec.nodePools[0].maximum: 6 → 3 (the default, because the declaration leaves it out)',
     );
   });
 });

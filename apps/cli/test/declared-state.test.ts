@@ -74,16 +74,6 @@ describe('what a command says besides its result', () => {
     expect((await corral(['apply', '-q', '--prune=9', '-f', only])).err).toContain('corral: web: deletion_protected');
   });
 
-  it('is no question with --quiet, whose plan nobody would have seen', async () => {
-    const { code, err } = await corral(
-      ['apply', '--quiet', '-f', await fileOf(['web'], { region: 'fsn1' }), '--prune'],
-      typed('2\n'),
-    );
-
-    expect([code, err]).toEqual([2, expect.stringContaining('Pass --prune=2 to confirm')]);
-    expect(api.sent).toEqual([]);
-  });
-
   it('is each request with --verbose, without the token', async () => {
     const { code, err } = await corral(['get', 'web', '-o', 'json', '--verbose'], {
       env: { CORRAL_TOKEN: 'corral_secret' },
@@ -119,19 +109,6 @@ describe('what a file leaves to people', () => {
     expect(await corral(['apply', plan])).toMatchObject({ code: 0 });
     expect(api.clusters.get('web')?.spec).toMatchObject({ region: 'hel1', hibernated: true });
     expect((await corral(['diff', '-f', file])).code).toBe(0);
-  });
-
-  it('is what the file says of a cluster that does not exist', async () => {
-    api.clusters.delete('web');
-
-    expect(await corral(['apply', '-f', await writeIgnoring({ region: 'fsn1' })])).toMatchObject({ code: 0 });
-    expect(api.clusters.get('web')?.spec.region).toBe('fsn1');
-  });
-
-  it('is the version, as long as it is at least that of the file', async () => {
-    const file = await fileOf(['web'], { kubernetesVersion: undefined, minKubernetesVersion: '1.33' });
-
-    expect(await corral(['diff', '-f', file])).toMatchObject({ code: 0, err: '' });
   });
 });
 

@@ -18,20 +18,6 @@ describe('documents', () => {
     ]);
   });
 
-  it('can be JSON, and what `get -o yaml` printed', () => {
-    const body = {
-      apiVersion: 'clusters.corral.dev/v1',
-      kind: 'Cluster',
-      metadata: { name: 'web', team: 'acme' },
-      spec: {},
-      status: {},
-    };
-
-    expect(parseDocuments(JSON.stringify(body), 'web.json', 'acme')).toEqual([
-      { name: 'web', spec: {}, source: 'web.json' },
-    ]);
-  });
-
   it.each([
     ['a list', '- a', 'it has to be an object'],
     ['another kind', 'kind: Deployment\napiVersion: apps/v1', 'kind has to be Cluster, and is Deployment'],
@@ -77,17 +63,6 @@ describe('documents', () => {
       { source: expect.stringMatching(/^file/), problem: expect.stringMatching(/^file(:\d+|, item 1)?: .*\.$/) },
     ]);
     expect(problemOf(text)).toContain(message);
-  });
-
-  it('with a mistake leave the others as they are', () => {
-    const text = `${document('web')}---\nkind: [\n---\n${document('Bad')}---\n${document('api')}`;
-
-    expect(parseDocuments(text, 'f', 'acme').map((each) => ('problem' in each ? each.source : each.name))).toEqual([
-      'web',
-      'f, document 2',
-      'f, document 3',
-      'api',
-    ]);
   });
 
   it('can merge maps and share them, also with a member for what is shared', () => {
@@ -179,13 +154,6 @@ describe('documents', () => {
     ];
 
     expect(problemOf(bomb.join('\n'))).toMatch(/^file: .*alias/i);
-  });
-
-  it('may share one part a hundred times and more', () => {
-    const text = `x-p: &p [{name: a}]\nkind: List\nitems:\n${'  - {apiVersion: clusters.corral.dev/v1, kind: Cluster, metadata: {name: web}, spec: {nodePools: *p}}\n'.repeat(200)}`;
-
-    expect(parseDocuments(text, 'file', 'acme')).toHaveLength(200);
-    expect(problemOf(text)).toBeUndefined();
   });
 });
 

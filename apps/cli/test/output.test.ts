@@ -92,18 +92,6 @@ describe('the text of a refusal', () => {
 
     expect(refused(detail, errors)).toBe(`${detail} (validation_failed)`);
   });
-
-  it('says each of several sentences once, also where another one follows it', () => {
-    const errors = ['a', 'b'].map((field) => ({
-      pointer: `/spec/${field}`,
-      message: 'is required',
-      detail: `spec.${field} is required.`,
-    }));
-
-    expect(refused('spec.a is required; spec.b is required.', errors)).toBe(
-      'spec.a is required; spec.b is required. (validation_failed)',
-    );
-  });
 });
 
 it.each(['abc', '0', '-1', '9007199254740993'])('says that %s is no number of a server', async (number) => {
