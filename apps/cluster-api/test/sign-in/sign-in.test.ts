@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { oidcClient } from '../../src/people/oidc-client.js';
 import { recordedLog } from '../support/recorded-log.js';
 import type { Browser, Page } from '../support/sign-in/browser.js';
 import { type SignInTest, startSignIn } from '../support/sign-in/start-sign-in.js';
@@ -50,33 +49,6 @@ describe('sign in', () => {
 
       expect(body.teams).toMatchObject([{ slug: 'acme', role: 'admin' }]);
       expect(await usersOf('admin@acme.test')).toMatchObject([{ id: site.test.acme.admin.id }]);
-    });
-
-    it('matches a known identity and updates address and name', async () => {
-      site.idp.accounts.set('eve', verified('eve.miller@acme.test', { name: 'Eve Miller' }));
-      await site.signedIn('eve');
-      const [before] = await usersOf('eve.miller@acme.test');
-
-      site.idp.accounts.set('eve', verified('eve.smith@acme.test', { name: 'Eve Smith' }));
-      await site.signedIn('eve');
-
-      expect(await usersOf('eve.miller@acme.test')).toEqual([]);
-      expect(await usersOf('eve.smith@acme.test')).toMatchObject([{ id: before?.id, displayName: 'Eve Smith' }]);
-    });
-
-    it.each([
-      ['belongs to another user', verified('member@globex.test')],
-      ['is not verified', { email: 'fay.new@acme.test', email_verified: false }],
-    ])('keeps the address of a known user when the new one %s', async (_why, account) => {
-      site.idp.accounts.set('fay', verified('fay@acme.test'));
-      await site.signedIn('fay');
-      const [before] = await usersOf('fay@acme.test');
-
-      site.idp.accounts.set('fay', account);
-      const browser = await site.signedIn('fay');
-
-      expect((await browser.send(`${site.url}/api/v1/me/`)).body).toMatchObject({ email: 'fay@acme.test', teams: [] });
-      expect(await usersOf('fay@acme.test')).toMatchObject([{ id: before?.id }]);
     });
 
     it.each([
@@ -348,17 +320,6 @@ describe('refusals', () => {
       await expectRefusal(page, status, code, before);
       expect(page.body.detail).not.toContain('<');
     });
-
-    it('does not call the provider without an attempt', async () => {
-      const browser = site.open();
-      const before = site.idp.asked.length;
-
-      for (const query of ['', '?code=a', '?code=a&state=b', '?state=', '?state=a&state=b', '?error=access_denied']) {
-        expect((await browser.send(`${site.callback}${query}`)).body.code).toBe('sign_in_expired');
-      }
-
-      expect(site.idp.asked).toHaveLength(before);
-    });
   });
 
   describe('a forged ID token', () => {
@@ -403,36 +364,6 @@ describe('refusals', () => {
       expect(me.status).toBe(200);
       await site.idp.comeBack();
       expect((await site.open().visit(login())).status).toBe(200);
-    });
-
-    it('that was unavailable from the start is used once it is available', async () => {
-      const { issuer, clientId, clientSecret } = site.idp;
-      const oidc = oidcClient({ issuer, clientId, clientSecret, scopes: 'openid email profile' });
-      const late = await site.serveWith({ deps: { oidc } });
-      site.idp.redirectTo(late.callback);
-      await site.idp.leave();
-
-      const away = await late.open().send(`${late.url}/auth/login/`);
-      expect([away.status, away.body.code, away.setCookies]).toEqual([502, 'upstream_unavailable', []]);
-      await site.idp.comeBack();
-      expect((await late.open().visit(`${late.url}/auth/login/`)).status).toBe(200);
-
-      await late.close();
-    });
-
-    it.each([
-      ['rejects the client secret', { clientSecret: 'another-secret' }, 502, 'upstream_unavailable'],
-      ['knows the service as a public client', { clientId: 'public', clientSecret: undefined }, 200, undefined],
-    ])('that %s is handled', async (_what, settings, status, code) => {
-      const { issuer, clientId } = site.idp;
-      const oidc = oidcClient({ issuer, clientId, scopes: 'openid email profile', ...settings });
-      const other = await site.serveWith({ deps: { oidc } });
-      site.idp.redirectTo(other.callback);
-
-      const page = await other.open().visit(`${other.url}/auth/login/`);
-
-      expect([page.status, page.body.code]).toEqual([status, code]);
-      await other.close();
     });
   });
 
@@ -773,28 +704,6 @@ describe('the command line', () => {
 
       expect([status, body.code, body.error]).toEqual([400, code, error]);
     });
-
-    it.each<[string, RequestInit, number, string]>([
-      [
-        'a repeated parameter',
-        { body: new URLSearchParams('grant_type=authorization_code&code=a&code=b') },
-        400,
-        'invalid_json',
-      ],
-      ['JSON', { body: '{}', headers: { 'Content-Type': 'application/json' } }, 415, 'unsupported_media_type'],
-      [
-        'a body that is too large',
-        { body: new URLSearchParams({ code: 'a'.repeat(300_000) }) },
-        413,
-        'payload_too_large',
-      ],
-      ['another method', { method: 'PUT' }, 405, 'method_not_allowed'],
-    ])('refuses %s', async (_what, init, status, code) => {
-      const answer = await fetch(`${site.url}/auth/token/`, { method: 'POST', ...init });
-      const body = (await answer.json()) as Record<string, unknown>;
-
-      expect([answer.status, body.code, body.error]).toEqual([status, code, 'invalid_request']);
-    });
   });
 
   describe('without an identity provider', () => {
@@ -817,13 +726,6 @@ describe('the command line', () => {
       });
       expect(elsewhere.headers.location).toBe('/api/v1/me/');
       await dev.close();
-    });
-
-    it('the page is not found', async () => {
-      const none = await site.serveWith({ deps: { oidc: null } });
-
-      expect((await none.open().send(`${none.url}${pageFor(secretOf()).slice(site.url.length)}`)).status).toBe(404);
-      await none.close();
     });
   });
 });
