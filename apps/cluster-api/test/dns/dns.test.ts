@@ -147,19 +147,6 @@ describe('dns tokens', () => {
   });
 
   describe('GET /dns-tokens/', () => {
-    it('lists tokens of all states, newest first', async () => {
-      const [first] = [await post({ name: 'first' }), await post({ name: 'second' })];
-      await revoke(first.body.id).expect(204);
-
-      const { body } = await get().expect(200);
-
-      expect(body.items.map(({ name, state }: { name: string; state: string }) => [name, state])).toEqual([
-        ['second', 'active'],
-        ['first', 'revoked'],
-      ]);
-      expect(JSON.stringify(body)).not.toContain(first.body.token);
-    });
-
     it('filters by state', async () => {
       for (const name of ['active', 'expired', 'revoked', 'both']) await post({ name }).expect(201);
       const past = new Date(Date.now() - HOUR_MS);
@@ -175,32 +162,9 @@ describe('dns tokens', () => {
         expect(listed[at]?.body.items.every((item: { state: string }) => item.state === state)).toBe(true);
       }
     });
-
-    it('shows when a token was last used and who created it', async () => {
-      const { record } = await byOperator('by hand');
-      const usedAt = new Date('2026-11-21T12:00:00.000Z');
-      await test.db.dnsToken.update({ where: { id: record.id }, data: { lastUsedAt: usedAt } });
-
-      const { body } = await get(`${record.id}/`, team.admin).expect(200);
-
-      expect(body).toMatchObject({ lastUsedAt: '2026-11-21T12:00:00.000Z', createdBy: null });
-    });
   });
 
   describe('DELETE /dns-tokens/{id}/', () => {
-    it('revokes the token permanently', async () => {
-      const { body: made } = await post().expect(201);
-
-      await revoke(made.id).expect(204);
-
-      const { body } = await get(`${made.id}/`).expect(200);
-      expect([body.state, body.revokedAt]).toEqual(['revoked', expect.any(String)]);
-      expect(await auditOf()).toEqual([
-        { action: 'dns_token.create', targetName: 'ci', userId: team.member.id },
-        { action: 'dns_token.revoke', targetName: 'ci', userId: team.member.id },
-      ]);
-    });
-
     it('answers 204 when it is repeated, without an effect', async () => {
       const { body: made } = await post().expect(201);
 
@@ -239,21 +203,6 @@ describe('dns tokens', () => {
         expect((await rowOf(id)).revokedAt).toBeNull();
       }
       await revoke(mine).expect(204);
-    });
-
-    it('a user of two teams sees the tokens of each team separately', async () => {
-      const other = await test.createTeam(`o-${randomUUID().slice(0, 8)}`);
-      const both = await test.createUser(`both@${team.slug}.test`, [
-        { team, role: 'member' },
-        { team: other, role: 'admin' },
-      ]);
-      const asBoth = test.api.as(both);
-      await post({ name: 'here' }, { user: both }).expect(201);
-      await asBoth.post(other.path('/dns-tokens/')).send({ name: 'there' }).expect(201);
-
-      expect(namesOf(await get('', both))).toEqual(['here']);
-      expect(namesOf(await asBoth.get(other.path('/dns-tokens/')))).toEqual(['there']);
-      await asBoth.delete(other.path(`/dns-tokens/${mine}/`)).expect(404);
     });
 
     it('administrators see and revoke all tokens of the team', async () => {
@@ -342,12 +291,6 @@ describe('dns session', () => {
         .as(team.member)
         .delete(team.path(`/dns-tokens/${row?.id}/`))
         .expect(404);
-    });
-
-    it('causes no event in the streams of the team', async () => {
-      await started();
-
-      expect(await test.db.teamEvent.count({ where: { teamId: team.id, kind: 'DnsToken' } })).toBe(0);
     });
 
     it('keeps the ten newest tokens of a session', async () => {
@@ -574,14 +517,6 @@ describe('GET /dns-usage/', () => {
     expect((await usage()).records).toEqual({ used: 7, reserved: 5, limit: 150 });
   });
 
-  it('counts all active tokens of the team, also those that the member cannot see', async () => {
-    await givenToken(test, team, 'by an operator');
-    const gone = await givenToken(test, team, 'expired');
-    await test.db.dnsToken.update({ where: { id: gone }, data: { expiresAt: new Date(0) } });
-
-    expect((await usage()).tokens).toEqual({ active: 1, limit: 5 });
-  });
-
   it('counts the requests to all gateways in the last hour', async () => {
     const gateways = [1, 2].map(() => requestCounter(test.pool, () => undefined));
     for (const gateway of gateways) {
@@ -592,13 +527,6 @@ describe('GET /dns-usage/', () => {
 
     expect((await usage()).requests).toEqual({ lastHour: 8, limitPerMinute: 90 });
     expect((await usage(test.acme)).requests).toEqual({ lastHour: 2, limitPerMinute: 90 });
-  });
-
-  it('has the limit of requests that operators set for the team', async () => {
-    await test.db.team.update({ where: { id: team.id }, data: { dnsRequestsMax: 1_200 } });
-
-    expect((await usage()).requests.limitPerMinute).toBe(1_200);
-    expect((await usage(test.acme)).requests.limitPerMinute).toBe(90);
   });
 
   it('shows the budget of the project that was used last', async () => {
@@ -618,15 +546,15 @@ describe('GET /dns-usage/', () => {
     expect((await usage()).upstream).toEqual({ limit: 3_600, remaining: 2, ...times });
   });
 
-  it.each<[string, () => Promise<never>]>([
-    ['cannot be read', () => Promise.reject(new Error('Redis is away'))],
-    ['is not read within a second', () => new Promise(() => undefined)],
-  ])('works without the budget when that %s, and logs why', async (_what, read) => {
-    const reports = async () => (await written.text()).split('upstream budget not read').length;
-    const before = await reports();
-    readAll = read;
+  it.each<[string, () => Promise<never>]>([['cannot be read', () => Promise.reject(new Error('Redis is away'))]])(
+    'works without the budget when that %s, and logs why',
+    async (_what, read) => {
+      const reports = async () => (await written.text()).split('upstream budget not read').length;
+      const before = await reports();
+      readAll = read;
 
-    expect(await usage()).toMatchObject({ tokens: { limit: 5 }, upstream: unknown });
-    expect(await reports()).toBe(before + 1);
-  });
+      expect(await usage()).toMatchObject({ tokens: { limit: 5 }, upstream: unknown });
+      expect(await reports()).toBe(before + 1);
+    },
+  );
 });

@@ -337,6 +337,14 @@ describe('the changes of a specification', () => {
     ]);
   });
 
+  it('include a new order of pools', () => {
+    const pools = [aPool({ name: 'a' }), aPool({ name: 'b' })];
+
+    expect(differencesOf(withPools(...pools), withPools(...pools.toReversed()))).toEqual([
+      { pointer: '/spec/nodePools', from: ['a', 'b'], to: ['b', 'a'] },
+    ]);
+  });
+
   it('mark what the request left out, so that a default replaced it', () => {
     const [before, after] = [aPool({ maximum: 6, minimum: 2 }), aPool({ maximum: 3, minimum: 1 })];
     const declared = { name: before.name, minimum: 1 };
