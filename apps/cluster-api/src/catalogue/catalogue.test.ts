@@ -258,6 +258,12 @@ describe('the catalogue as clients see it', () => {
       });
     });
 
+    it('shows until when a version is supported', () => {
+      const old = bodyOf().kubernetesVersions.find(({ version }) => version === '1.32.8');
+
+      expect(old).toMatchObject({ classification: 'deprecated', supportedUntil: '2027-02-01T00:00:00.000Z' });
+    });
+
     it('omits images whose versions have all expired', () => {
       const images = aCatalogue().images.map((image) => ({ ...image, versions: image.versions.slice(0, 1) }));
 

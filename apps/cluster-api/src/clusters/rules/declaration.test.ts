@@ -34,7 +34,8 @@ describe('completing a specification', () => {
 
     it('keeps every omitted field of the cluster itself, of a draft too', () => {
       const network = { nodeCIDR: '172.18.0.0/16', podCIDR: '10.100.0.0/16', serviceCIDR: '10.101.0.0/16' } as const;
-      const fixed = { connectionRef: 'other', region: 'fsn1', controlPlaneHA: true, plan: 'monthly', network } as const;
+      const switches = { hibernated: true, controlPlaneHA: true, deletionProtection: true };
+    const fixed = { connectionRef: 'other', region: 'fsn1', plan: 'monthly', network, ...switches } as const;
 
       expect(complete(short, started(fixed))).toEqual(aClusterSpec(fixed));
       expect(complete({ ...short, network: { podCIDR: '10.200.0.0/16' } }, started(fixed)).network).toEqual({
@@ -507,10 +508,11 @@ describe('the status of an accepted change', () => {
 });
 
 describe('the preview of a deletion', () => {
-  it('counts adopted servers even of a hibernated cluster, and says that they stay adopted', () => {
+  it('counts adopted servers alone of a hibernated cluster, and says that they stay adopted', () => {
     const nodePools = [aPool(), aPool({ name: 'own', source: 'pooled', minimum: 1, maximum: 3 })];
-    const [, own] = deletionPreview(aCluster({ spec: aClusterSpec({ nodePools, hibernated: true }) }));
+    const [managed, own] = deletionPreview(aCluster({ spec: aClusterSpec({ nodePools, hibernated: true }) }));
 
+    expect(managed).toMatchObject({ name: 'general', count: 0 });
     expect(own).toEqual({ kind: 'Node', name: 'own', count: 3, note: expect.stringContaining('stay adopted') });
   });
 
