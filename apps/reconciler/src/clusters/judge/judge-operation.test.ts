@@ -63,11 +63,7 @@ describe('operations', () => {
     });
 
     it.each<[string, Desired, Shoot]>([
-      [
-        'the garden has not observed our write',
-        anUpdatedDesired(),
-        anUpdatedShoot('Succeeded', { observedGeneration: 4 }),
-      ],
+      ['our write was not observed', anUpdatedDesired(), anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
       [
         'the success is older than our write',
         anUpdatedDesired(),
@@ -86,7 +82,7 @@ describe('operations', () => {
       ],
       ['the response to our write was lost', anUpdatedDesired({ appliedGeneration: 1 }), anUpdatedShoot('Succeeded')],
       [
-        'the Shoot was changed since',
+        'it was changed since',
         anUpdatedDesired(),
         anUpdatedShoot('Succeeded', { generation: 6, observedGeneration: 5 }),
       ],

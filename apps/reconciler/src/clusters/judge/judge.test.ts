@@ -41,11 +41,13 @@ describe('the verdict', () => {
     const steady = aSteadyDesired();
     const operating = (type: string, state: string) => ({ lastOperation: { type, state } });
     const ill = { conditions: [aCondition('EveryNodeReady', 'False')] };
+    const falling = anUpdatedDesired({}, { spec: { ...steady.spec, hibernated: true } });
+    const tried = { retriedGeneration: 1 };
 
     it.each<[ClusterPhase, string, Desired, Shoot]>([
       [
         'Pending',
-        'it has no seed yet',
+        'it has no seed',
         aDesired(),
         aShoot(aDesired(), { observedGeneration: 0, ...operating('Create', 'Pending') }),
       ],
@@ -63,17 +65,12 @@ describe('the verdict', () => {
       ['Ready', 'the garden does its regular run', steady, aShoot(steady, operating('Reconcile', 'Processing'))],
       [
         'Ready',
-        'its health is being checked',
+        'its health is checked',
         steady,
         aShoot(steady, { conditions: [aCondition('EveryNodeReady', 'Progressing')] }),
       ],
       ['Updating', 'a change is in progress', anUpdatedDesired(), anUpdatedShoot('Processing')],
-      [
-        'Updating',
-        'a change is about to start',
-        anUpdatedDesired(),
-        anUpdatedShoot('Succeeded', { observedGeneration: 4 }),
-      ],
+      ['Updating', 'a change is to start', anUpdatedDesired(), anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
       ['Updating', 'another manager changes it', steady, aShoot(steady, { generation: 2, observedGeneration: 1 })],
       [
         'Updating',
@@ -85,32 +82,22 @@ describe('the verdict', () => {
       ['Degraded', 'a node is not ready', steady, aShoot(steady, ill)],
       [
         'Degraded',
-        'a regular run has failed',
+        'a regular run failed',
         steady,
         aShoot(steady, { ...operating('Reconcile', 'Error'), lastErrors: [{}] }),
       ],
       [
         'Failed',
         'its last run has failed for good',
-        aSteadyDesired({ known: { retriedGeneration: 1 } }),
+        aSteadyDesired({ known: tried }),
         aShoot(steady, operating('Reconcile', 'Failed')),
       ],
-      [
-        'Hibernating',
-        'it is being hibernated',
-        anUpdatedDesired({}, sleeps(true)),
-        anUpdatedShoot('Processing', asleep(true, false)),
-      ],
-      [
-        'Hibernated',
-        'it is hibernated',
-        anUpdatedDesired({}, sleeps(true)),
-        anUpdatedShoot('Succeeded', asleep(true, true)),
-      ],
+      ['Hibernating', 'it is being hibernated', falling, anUpdatedShoot('Processing', asleep(true, false))],
+      ['Hibernated', 'it is hibernated', falling, anUpdatedShoot('Succeeded', asleep(true, true))],
       [
         'Hibernated',
         'it is hibernated with unhealthy nodes',
-        anUpdatedDesired({}, sleeps(true)),
+        falling,
         anUpdatedShoot('Succeeded', { ...asleep(true, true), ...ill }),
       ],
       ['Resuming', 'it is being resumed', anUpdatedDesired(), anUpdatedShoot('Processing', asleep(false, true))],
@@ -125,16 +112,13 @@ describe('the verdict', () => {
       [
         'Failed',
         'its deletion has failed for good',
-        aSteadyDesired({ isDeleting: true, known: { retriedGeneration: 1 } }),
+        aSteadyDesired({ isDeleting: true, known: tried }),
         going('Failed'),
       ],
     ])('is %s while %s', (phase, _, desired, shoot) => {
       expect(verdictOf(desired, shoot).phase).toBe(phase);
     });
 
-    function sleeps(hibernated: boolean): Partial<Desired> {
-      return { spec: { ...steady.spec, hibernated } };
-    }
     function asleep(desired: boolean, hibernated: boolean) {
       return { spec: { hibernation: { enabled: desired } }, hibernated };
     }
