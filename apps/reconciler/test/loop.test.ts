@@ -141,38 +141,6 @@ describe('leadership', () => {
       expect(rows).toEqual([expect.objectContaining({ fence: 2 })]);
     });
 
-    it('is led apart from other tasks of its process, even while one of them is slow to end', async () => {
-      await leadershipStore(at).hold(['elsewhere'], 'another', HOUR_MS);
-      let end = () => {};
-      const slow = () =>
-        new Promise<void>((resolve) => {
-          end = resolve;
-        });
-      const until = (signal: AbortSignal) =>
-        new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-      const tasks = { elsewhere: until, slow, other: until };
-      const leading = lead({
-        store: leadershipStore(at),
-        tasks,
-        holder: 'one',
-        leaseMs: LEASE_MS,
-        log: silentLog,
-      });
-      await waitFor('the free tasks', () => leading.isLeading('slow') && leading.isLeading('other'));
-      expect(leading.isLeading('elsewhere')).toBe(false);
-
-      await at.pool.query(
-        `UPDATE leadership SET holder = 'two', until = now() + interval '1 hour' WHERE name = 'slow'`,
-      );
-      await waitFor('the slow one to be left', () => !leading.isLeading('slow'));
-      await at.pool.query(`UPDATE leadership SET until = now() WHERE name = 'elsewhere'`);
-
-      await waitFor('a task that became free', () => leading.isLeading('elsewhere'));
-      expect(leading.isLeading('other')).toBe(true);
-      end();
-      await leading.close();
-    });
-
     it('is given up by a leader that cannot renew its lease', async () => {
       let isAway = false;
       const store = leadershipStore(at);

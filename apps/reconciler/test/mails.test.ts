@@ -89,19 +89,6 @@ describe('a due mail', () => {
     expect(await rowOf(id)).toMatchObject({ sentAt: expect.any(Date), failures: 0, isDone: true });
   });
 
-  it('is sent once by concurrent processes', async () => {
-    for (const name of 'abcdefghijkl') await invite(`${name}@acme.test`);
-
-    await Promise.all([send(), send(), send()]);
-
-    expect(
-      sink
-        .mails()
-        .map(({ to }) => to)
-        .sort(),
-    ).toEqual([...'abcdefghijkl'].map((name) => `${name}@acme.test`));
-  });
-
   it('contains no header injected through a name', async () => {
     const headersOf = async (name: string) => {
       sink.clear();
@@ -149,28 +136,6 @@ describe('a failed mail', () => {
     expect(await rowOf(id)).toMatchObject({ isDone: true, failures: 0, sentAt: expect.any(Date) });
   });
 
-  it('is retried hours later after a permanent rejection', async () => {
-    const id = await invite('nobody@acme.test');
-    sink.breakNext({ effect: { code: 550 }, times: 1 });
-
-    await send();
-
-    expect((await rowOf(id)).dueInSeconds).toBeGreaterThan(5 * 3_600);
-  });
-
-  it('waits for an unavailable server', async () => {
-    const id = await invite('ada@acme.test');
-    const { port } = sink;
-    await sink.close();
-
-    await send({ port });
-    sink = await startMailSink('127.0.0.1', port);
-    await dueNow(id);
-    await send();
-
-    expect(sink.mails()).toHaveLength(1);
-  });
-
   it('is logged without password and address', async () => {
     const id = await invite('ada@acme.test');
     sink.breakNext({ effect: { code: 451 }, times: 1 });
@@ -180,15 +145,6 @@ describe('a failed mail', () => {
     expect(said.join('\n')).toContain(id);
     expect(said.join('\n')).toContain('451');
     expect(said.join('\n')).not.toMatch(/hunter2|ada@acme/);
-  });
-
-  it('does not delay other mails', async () => {
-    for (const name of 'abcdefg') await invite(`${name}@acme.test`);
-    sink.breakNext({ effect: { code: 451 }, times: 3 });
-
-    await send();
-
-    expect(sink.mails()).toHaveLength(4);
   });
 });
 

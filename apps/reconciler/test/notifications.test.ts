@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { type MailSink, startMailSink } from '@corral/local-cloud';
 import { createMetrics, silentLog } from '@corral/service';
-import { deleteRows, waitFor } from '@corral/testing';
+import { deleteRows } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { connectMailServer } from '../src/mail/connect-mail-server.js';
 import { buildMailWorkers } from '../src/mail/send-mails.js';
@@ -181,14 +181,5 @@ describe('a mail with notifications', () => {
     await send();
 
     expect(mails()).toEqual([]);
-  });
-
-  it('is sent once by processes that find and send at the same time', async () => {
-    await failOperation(ada);
-
-    await Promise.all([findAndSend(), findAndSend(), findAndSend()]);
-    await waitFor('the mail', async () => (await send()) === 0);
-
-    expect(mails()).toHaveLength(1);
   });
 });

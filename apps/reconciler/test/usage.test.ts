@@ -231,15 +231,6 @@ describe('recording', () => {
 
       expect((await hoursOf(late)).map(({ hour }) => hour)).toEqual(['09:00', '10:00']);
     });
-
-    it('ends with the team', async () => {
-      await record('10:30');
-
-      await add('UPDATE team SET deleted_at = now() WHERE id = $1', [acme.id]);
-      await record('11:30');
-
-      expect((await hoursOf(acme)).map(({ hour }) => hour)).toEqual(['10:00']);
-    });
   });
 
   describe('an hour', () => {
@@ -281,16 +272,6 @@ describe('recording', () => {
       expect((await hoursOf(acme))[0]).toMatchObject({ writes: 1, final: true });
     });
 
-    it('keeps the latest sample when a slow process writes an older one', async () => {
-      await givenRrset('acme', 3);
-      await record('10:40');
-      await givenRrset('acme', 4);
-
-      await record('10:30');
-
-      expect((await hoursOf(acme))[0]?.records).toBe(3);
-    });
-
     it('is added up late when the recorder did not run, without a state that nobody read', async () => {
       await record('07:30');
       await givenRequests(acme, '08:10', 5);
@@ -303,48 +284,6 @@ describe('recording', () => {
         { hour: '08:00', requests: 5, writes: 1, refused: 0, records: null, final: true },
         { hour: '10:00', requests: 0, writes: 0, refused: 0, records: 0, final: false },
       ]);
-    });
-
-    it('has no requests once their minutes may be deleted, but still its writes', async () => {
-      await record('02:30');
-      await givenRequests(acme, '02:40', 5);
-      await givenRequests(acme, '03:10', 5);
-      await givenWrite(acme, '03:10');
-
-      await record('10:30');
-
-      expect(await hoursOf(acme)).toMatchObject([
-        { hour: '02:00', requests: null, writes: 0, records: 0, final: true },
-        { hour: '03:00', requests: null, writes: 1, records: null, final: true },
-        { hour: '10:00' },
-      ]);
-    });
-
-    it('keeps requests that were added up to its end, while it waits for a write', async () => {
-      await record('02:30');
-      await givenRequests(acme, '02:40', 5);
-      await givenWrite(acme, '02:41', { state: 'pending' });
-      await record('03:10');
-      await add(`UPDATE dns_audit_entry SET state = 'completed'`);
-
-      await record('10:30');
-
-      expect((await hoursOf(acme))[0]).toEqual({
-        hour: '02:00',
-        requests: 5,
-        writes: 1,
-        refused: 0,
-        records: 0,
-        final: true,
-      });
-    });
-
-    it('is not recorded before the first recording', async () => {
-      await givenWrite(acme, '08:10');
-
-      await record('10:30');
-
-      expect((await hoursOf(acme)).map(({ hour }) => hour)).toEqual(['10:00']);
     });
   });
 
@@ -362,25 +301,6 @@ describe('recording', () => {
       await add('DELETE FROM usage_hour');
 
       await Promise.all(Array.from({ length: 6 }, () => record('10:30')));
-
-      expect(await all()).toEqual(alone);
-    });
-
-    it.each([1, 2, 3, 4, 5])('that end before statement %i are completed by the next one', async (statements) => {
-      await record('10:30');
-      const alone = await all();
-      await add('DELETE FROM usage_hour');
-      let left = statements;
-      const dying = {
-        query: (...args: Parameters<Pool['query']>) => {
-          left -= 1;
-          if (left < 0) throw new Error('The process ends here.');
-          return at.pool.query(...args);
-        },
-      } as unknown as Pool;
-      await record('10:30', { pool: dying }).catch(() => undefined);
-
-      await record('10:30');
 
       expect(await all()).toEqual(alone);
     });

@@ -22,7 +22,6 @@ export interface DeliveryDeps {
   readonly place: Place;
   readonly onOutcome: (outcome: Delivery['kind']) => void;
   readonly log: Log;
-  readonly random?: () => number;
 }
 
 /** Number of concurrent deliveries, so that one slow delivery does not delay all. */
@@ -45,13 +44,13 @@ export const deliverDue =
 
 async function deliverOne<D extends { readonly failures: number }>(
   outbox: Outbox<D>,
-  { deliver, place, onOutcome, log, random = Math.random }: DeliveryDeps,
+  { deliver, place, onOutcome, log }: DeliveryDeps,
   due: D,
 ): Promise<void> {
   const delivery = await deliver(outbox.render(due, place));
   onOutcome(delivery.kind);
   if (delivery.kind === 'sent') return outbox.recordSent(due);
-  const againMs = retryMs(delivery, due.failures, random());
+  const againMs = retryMs(delivery, due.failures, Math.random());
   log.warn('mail not taken', { ...outbox.labels(due), ...delivery, failures: due.failures + 1, againMs });
   await outbox.recordFailure(due, againMs);
 }

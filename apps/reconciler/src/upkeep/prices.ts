@@ -22,7 +22,6 @@ interface RefreshDeps {
   readonly readPrices: (token: string) => Promise<PricesReading>;
   readonly onRead: (outcome: PricesReading['kind'] | 'unreadable') => void;
   readonly log: Log;
-  readonly random?: () => number;
 }
 
 const BATCH = 20;
@@ -45,11 +44,11 @@ export const refreshPrices =
   };
 
 async function refreshOne(deps: RefreshDeps, due: DuePrices): Promise<void> {
-  const { store, onRead, log, random = Math.random } = deps;
+  const { store, onRead, log } = deps;
   const { connectionId, failures } = due;
   const reading = await readingOf(deps, due);
   onRead(reading.kind);
-  const againMs = nextReadingMs(reading, failures, random());
+  const againMs = nextReadingMs(reading, failures, Math.random());
   if (reading.kind === 'read') {
     const { currency, prices } = reading;
     const hasChanged = await store.keep(due, { currency, prices, againMs });

@@ -18,6 +18,7 @@ export interface RetentionWorkers {
   readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention' | 'count-operations'>;
 }
 
+/** The least time between two reads of the sizes of tables, in milliseconds. */
 const SIZES_INTERVAL_MS = 60_000;
 
 /** Wires the sweep over rows past their retention, and the count of operations that end. */
@@ -31,7 +32,7 @@ export function buildRetentionWorkers(services: Services, { settings }: Retentio
   openOperationMetrics(metrics, prisma);
   operationEndMetrics(metrics, prisma);
   operatorMetrics(metrics, prisma);
-  tableSizeMetrics(metrics, tableSizes(pool, { everyMs: SIZES_INTERVAL_MS, now: () => performance.now() }));
+  tableSizeMetrics(metrics, tableSizes(pool));
   const sweep = sweepRetention({
     pool,
     rules: retentionRules(settings),
@@ -109,17 +110,10 @@ const readSizes = {
          WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY($1::text[])`,
 };
 
-interface TableSizesOptions {
-  /** Minimum time in milliseconds between two reads, however many scrapes there are. */
-  readonly everyMs: number;
-  /** Monotonic clock in milliseconds. */
-  readonly now: () => number;
-}
-
 /**
  * Sizes of our tables, read in one statement and at most once per interval. Concurrent reads share one result.
  */
-export function tableSizes(pool: Pool, { everyMs, now }: TableSizesOptions) {
+export function tableSizes(pool: Pool) {
   let last: { readonly at: number; readonly sizes: Promise<readonly TableSize[]> } | null = null;
 
   const read = async (): Promise<readonly TableSize[]> =>
@@ -127,8 +121,8 @@ export function tableSizes(pool: Pool, { everyMs, now }: TableSizesOptions) {
 
   /** @throws the error of Postgres, to all concurrent callers. The next call reads again */
   return (): Promise<readonly TableSize[]> => {
-    if (last !== null && now() - last.at < everyMs) return last.sizes;
-    const begun = { at: now(), sizes: read() };
+    if (last !== null && performance.now() - last.at < SIZES_INTERVAL_MS) return last.sizes;
+    const begun = { at: performance.now(), sizes: read() };
     last = begun;
     begun.sizes.catch(() => {
       if (last === begun) last = null;

@@ -39,7 +39,6 @@ interface VerifyDeps {
   readonly verifyToken: (token: string) => Promise<TokenVerdict>;
   readonly onVerified: (outcome: TokenVerdict | 'unreadable') => void;
   readonly log: Log;
-  readonly random?: () => number;
 }
 
 const BATCH = 20;
@@ -64,10 +63,10 @@ export const verifyConnections =
   };
 
 async function verifyOne(deps: VerifyDeps, due: DueVerification): Promise<void> {
-  const { store, prisma, wakeClusters, wakeServers, onVerified, log, random = Math.random } = deps;
+  const { store, prisma, wakeClusters, wakeServers, onVerified, log } = deps;
   const verdict = await verdictOn(deps, due);
   onVerified(verdict);
-  const hasChanged = await store.record(due, verificationOf(verdict, due.failures, random()));
+  const hasChanged = await store.record(due, verificationOf(verdict, due.failures, Math.random()));
   if (!hasChanged) return;
   log.info('connection stands differently', { connectionId: due.connectionId, verdict });
   const { clusters, servers } = await makeUsersDue(prisma, due.teamId, due.connectionId);

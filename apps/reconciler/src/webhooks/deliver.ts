@@ -13,7 +13,6 @@ interface DeliverDeps {
   readonly call: CallGuard['call'];
   readonly onOutcome: (outcome: 'accepted' | 'failed') => void;
   readonly log: Log;
-  readonly random?: () => number;
 }
 
 /** Number of events per read. */
@@ -94,7 +93,7 @@ async function deliver(
   progress: WebhookProgress,
   signal: AbortSignal,
 ): Promise<ClaimedWebhook | null> {
-  const { store, onOutcome, log, random = Math.random } = deps;
+  const { store, onOutcome, log } = deps;
   const failure = await attempt(deps, webhook, message, signal);
   if (failure !== null && signal.aborted) {
     await store.release(webhook);
@@ -102,7 +101,7 @@ async function deliver(
   }
   onOutcome(failure === null ? 'accepted' : 'failed');
   if (failure === null) return store.advance(webhook, { ...progress, isAccepted: true }, LEASE_MS);
-  const againMs = Math.round(spreadMs(backoffMs(webhook.failures, retry), random()));
+  const againMs = Math.round(spreadMs(backoffMs(webhook.failures, retry), Math.random()));
   // Without the URL, which may hold a secret of the receiver.
   log.info('message of a webhook not accepted', { webhookId: webhook.id, team: webhook.team.slug, failure, againMs });
   await store.recordFailure(webhook, failure, againMs);
