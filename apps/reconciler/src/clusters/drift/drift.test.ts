@@ -21,6 +21,10 @@ import { renderShoot } from '../render.js';
 import { apiFieldOf, driftOf, driftSentence } from './drift.js';
 import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-owners.js';
 
+/** The field of a path as managers own it: `{ 'f:spec': { 'f:region': {} } }` */
+const owned = (path: string): Record<string, unknown> =>
+  path.split('.').reduceRight<Record<string, unknown>>((inner, part) => ({ [`f:${part}`]: inner }), {});
+
 describe('drift', () => {
   const pools = [aPool({ image: { name: 'ubuntu', version: '24.4' } })];
   const desired = aSteadyDesired({ pools });
@@ -41,55 +45,46 @@ describe('drift', () => {
     });
   const scaled = edited(workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} }));
 
-  const inNetworks = {
-    'f:spec': { 'f:provider': { 'f:infrastructureConfig': { 'f:networks': { 'f:existingNetwork': {} } } } },
-  };
+  const inNetworks = owned('spec.provider.infrastructureConfig.networks.existingNetwork');
   const intoNetwork = (existingNetwork: string) => {
     const { provider } = aShoot(desired).spec as { provider: { infrastructureConfig: { networks: object } } };
     const networks = { ...provider.infrastructureConfig.networks, existingNetwork };
     return { provider: { ...provider, infrastructureConfig: { ...provider.infrastructureConfig, networks } } };
   };
 
+  const machine = (more: object) =>
+    workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.0' }, ...more } });
+  const autoUpdate = { kubernetesVersion: false, machineImageVersion: false };
   const cases: [field: string, values: string, spec: object, fields: Record<string, unknown>][] = [
     [
       'publicIP of node pool general',
       ' is false instead of true',
       workerOf({ providerConfig: { publicIP: false } }),
-      inWorker({ 'f:providerConfig': { 'f:publicIP': {} } }),
+      inWorker(owned('providerConfig.publicIP')),
     ],
     ['network.existingNetwork', ' is theirs instead of absent', intoNetwork('theirs'), inNetworks],
-    [
-      'hibernated',
-      ' is true instead of false',
-      { hibernation: { enabled: true } },
-      { 'f:spec': { 'f:hibernation': { 'f:enabled': {} } } },
-    ],
-    ['maximum of node pool general', ' is 9 instead of 3', workerOf({ maximum: 9 }), inWorker({ 'f:maximum': {} })],
-    ['minimum of node pool general', ' is 2 instead of 1', workerOf({ minimum: 2 }), inWorker({ 'f:minimum': {} })],
+    ['hibernated', ' is true instead of false', { hibernation: { enabled: true } }, owned('spec.hibernation.enabled')],
+    ['maximum of node pool general', ' is 9 instead of 3', workerOf({ maximum: 9 }), inWorker(owned('maximum'))],
+    ['minimum of node pool general', ' is 2 instead of 1', workerOf({ minimum: 2 }), inWorker(owned('minimum'))],
     [
       'machineType of node pool general',
       ' is cpx51 instead of cpx31',
-      workerOf({ machine: { type: 'cpx51', image: { name: 'ubuntu', version: '24.4.0' } } }),
-      inWorker({ 'f:machine': { 'f:type': {} } }),
+      machine({ type: 'cpx51' }),
+      inWorker(owned('machine.type')),
     ],
     [
       'image.version of node pool general',
       ' is 24.10.0 instead of 24.4',
-      workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.10.0' } } }),
-      inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } }),
+      machine({ image: { name: 'ubuntu', version: '24.10.0' } }),
+      inWorker(owned('machine.image.version')),
     ],
     [
       'spec.maintenance.confineSpecUpdateRollout',
       ' is true instead of false',
-      {
-        maintenance: {
-          autoUpdate: { kubernetesVersion: false, machineImageVersion: false },
-          confineSpecUpdateRollout: true,
-        },
-      },
-      { 'f:spec': { 'f:maintenance': { 'f:confineSpecUpdateRollout': {} } } },
+      { maintenance: { autoUpdate, confineSpecUpdateRollout: true } },
+      owned('spec.maintenance.confineSpecUpdateRollout'),
     ],
-    ['connectionRef', '', { credentialsBindingName: 'theirs' }, { 'f:spec': { 'f:credentialsBindingName': {} } }],
+    ['connectionRef', '', { credentialsBindingName: 'theirs' }, owned('spec.credentialsBindingName')],
   ];
 
   describe('a declared field that another manager changed', () => {
