@@ -53,16 +53,6 @@ describe('the deletion of their records', () => {
         expect(entry).toMatchObject({ actor: 'service', state: 'completed', team_id: acme.id });
     });
 
-    it('are deleted with one call each by concurrent passes', async () => {
-      const labels = Array.from({ length: 15 }, (_, index) => `d${index}`);
-      await ended(Object.fromEntries(labels.map((label) => [label, [label, `www.${label}`]])));
-
-      const results = await Promise.all([clear(), clear(), clear()]);
-
-      expect(results.reduce((sum, { deleted }) => sum + deleted, 0)).toBeGreaterThanOrEqual(30);
-      expect([countDeletions(at), upstreamNames(at)]).toEqual([30, []]);
-    });
-
     it('include the set of a write that was pending when the demo ended', async () => {
       await addDemos(at, acme, ['late'], 60);
       const { id } = await demoOf(at, 'late');
@@ -145,20 +135,6 @@ describe('the deletion of their records', () => {
       expect((await clear()).deleted).toBe(1);
       expect(upstreamNames(at)).toEqual([]);
     });
-
-    it('ends the pass after a few calls when the upstream is unreachable, and succeeds later', async () => {
-      const labels = Array.from({ length: 70 }, (_, index) => `d${index}`);
-      await ended(Object.fromEntries(labels.map((label) => [label, [label]])));
-      at.cloud.admin.addFaults({ match: { method: 'DELETE' }, times: null, effect: { reset: 'before' } });
-
-      const result = await clear();
-
-      expect(result).toEqual({ deleted: 0, end: 'away' });
-      expect(countDeletions(at)).toBeLessThan(60);
-      at.cloud.admin.clearFaults();
-      await untilCleared();
-      expect(upstreamNames(at)).toEqual([]);
-    });
   });
 
   describe('a crash', () => {
@@ -190,23 +166,6 @@ describe('the deletion of their records', () => {
 
       expect([upstreamNames(at), await mirroredNames(at)]).toEqual([[], []]);
       expect(await at.readEntries(`state = 'pending'`)).toEqual([]);
-    });
-
-    it('between the end and the first deletion loses nothing', async () => {
-      await ended({ a: ['a'] });
-
-      expect((await clear(at.another())).deleted).toBe(1);
-    });
-  });
-
-  describe('a shutdown', () => {
-    it('sends nothing more, and leaves the rest to the next process', async () => {
-      await ended({ a: ['a'], b: ['b'] });
-      const stopped = new AbortController();
-      stopped.abort();
-
-      expect(await at.workers.clearDemos(stopped.signal)).toEqual({ deleted: 0, end: 'stopped' });
-      expect(countDeletions(at)).toBe(0);
     });
   });
 
@@ -284,15 +243,6 @@ describe('their zone', () => {
       ]);
     });
 
-    it('is not synced by a requested run of the teams’ zone', async () => {
-      await at.pool.query('DELETE FROM dns_sync_run');
-
-      const runId = '00000000-0000-4000-8000-000000000001';
-      await at.workers.handlers['zone-sync']({ reason: 'request', runId }, { signal: running() } as never);
-
-      expect(await runs()).toEqual([ZONE]);
-    });
-
     it('does not block the sync of the teams’ zone when it is missing upstream', async () => {
       const misled = at.another({ demoZoneName: 'no-such.example.test' });
       await at.pool.query('DELETE FROM dns_sync_run');
@@ -361,42 +311,6 @@ describe('their expiry', () => {
         ),
       );
       expect((await expiredEver()) - before).toBe(2);
-    });
-
-    it('end once with concurrent reconcilers', async () => {
-      const labels = Array.from({ length: 60 }, (_, index) => `d${index}`);
-      await addDemos(at, acme, labels);
-
-      const results = await Promise.all([expire(), at.another().expireDemos(running()), expire()]);
-      // A row that one of them had locked was skipped by the others.
-      const rest = await expire();
-
-      expect([...results, rest].reduce((sum, { ended }) => sum + ended, 0)).toBe(60);
-      expect(await at.readEntries()).toHaveLength(60);
-    });
-
-    it('count in the backlog metric until their records are deleted', async () => {
-      await addDemos(at, acme, ['waiting'], -120);
-      await putSets(at, ['waiting']);
-      expect(await at.metric('corral_dns_demo_backlog_seconds')).toBeGreaterThan(119);
-
-      await expire();
-      expect(await at.metric('corral_dns_demo_backlog_seconds')).toBeGreaterThan(119);
-      await at.workers.clearDemos(running());
-
-      expect(await at.metric('corral_dns_demo_backlog_seconds')).toBe(0);
-    });
-
-    it('trigger the deletion of their records immediately', async () => {
-      at.nudges.length = 0;
-      const handle = () => at.workers.handlers['expire-demos']({}, { signal: running() } as never);
-      await handle();
-      expect(at.nudges).toEqual([]);
-      await addDemos(at, acme, ['over']);
-
-      await handle();
-
-      expect(at.nudges).toEqual([{ name: 'clear-demos', payload: {}, options: { jobId: 'clear' } }]);
     });
   });
 
