@@ -39,10 +39,6 @@ describe('a DNS token', () => {
     fc.assert(fc.property(minted, (token) => /^[A-Za-z0-9]{64}$/.test(token) && isWellFormedDnsToken(token)));
   });
 
-  it('is different each time', () => {
-    expect(new Set(Array.from({ length: 1_000 }, mintDnsToken)).size).toBe(1_000);
-  });
-
   it('is malformed with any one character mistyped', () => {
     const token = mintDnsToken();
     const mistyped = [...token].flatMap((right, at) =>
@@ -63,21 +59,6 @@ describe('a DNS token', () => {
       }),
       { numRuns: 200 },
     );
-  });
-
-  it('is malformed with a character lost or doubled, or in another case', () => {
-    fc.assert(
-      fc.property(minted, position, (token, at) => {
-        const doubled = token.slice(0, at) + token.slice(at, at + 1).repeat(2) + token.slice(at + 1);
-        const spoilt = [token.slice(0, at) + token.slice(at + 1), doubled, token.toLowerCase(), token.toUpperCase()];
-        return spoilt.every((text) => !isWellFormedDnsToken(text));
-      }),
-    );
-  });
-
-  it('is malformed as arbitrary text', () => {
-    const almost = fc.string({ unit: fc.constantFrom(...ALPHABET), minLength: 64, maxLength: 64 });
-    fc.assert(fc.property(fc.oneof(fc.string(), almost), (text) => !isWellFormedDnsToken(text)));
   });
 
   it.each(['', ' ', '\n', '\0'])('is malformed with %j around it', (around) => {
