@@ -49,12 +49,4 @@ describe('lockRows', () => {
     expect(await connectPrisma(pool, patientTransactions).$transaction(work)).toEqual(ids);
     expect(await locked('UPDATE')).toEqual([]);
   });
-
-  it('locks as strongly as it is told', async () => {
-    await inTransaction(pool, async (tx) => {
-      await lockRows(tx, 'thing', { id: 1 }, 'SHARE');
-
-      expect([await locked('SHARE'), await locked('NO KEY UPDATE')]).toEqual([[], [1]]);
-    });
-  });
 });

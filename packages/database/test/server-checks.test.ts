@@ -15,7 +15,6 @@ import {
   connectPrisma,
   databaseCheck,
   isDatabaseAway,
-  listen,
   missingMigration,
   type Pool,
   startCheck,
@@ -96,28 +95,6 @@ describe('an address that leads to a standby for a while', () => {
     expect(isDatabaseAway(refused)).toBe(true);
     await pool.end();
   });
-
-  it('hears notifications again', async () => {
-    const heard: string[] = [];
-    const listener = listen({
-      databaseUrl: url,
-      applicationName: 'test',
-      channels: { news: (payload) => heard.push(payload) },
-      onGap: () => undefined,
-      onError: () => undefined,
-    });
-    await waitFor('the listener', () => listener.isConnected());
-    moveTo(standby);
-    await waitFor('the gap', () => !listener.isConnected());
-    moveTo(primary);
-    await waitFor('the listener again', () => listener.isConnected());
-    const pool = open(url);
-
-    await pool.query(`NOTIFY news, 'back'`);
-
-    await waitFor('the notification', () => heard.includes('back'));
-    await Promise.all([pool.end(), listener.close()]);
-  }, 60_000);
 
   const reading = async (databaseUrl: string) => {
     const pool = open(databaseUrl, true);
