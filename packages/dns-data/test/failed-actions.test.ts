@@ -76,7 +76,7 @@ describe('failed actions', () => {
           expect(upstream.countRecords()).toBeLessThanOrEqual(RECORDS_PER_TEAM);
         }
       }),
-      { numRuns: process.env.CORRAL_TEST_LONG === undefined ? 25 : 150, examples: [true, false].flatMap(rarelyDrawn) },
+      { numRuns: process.env.CORRAL_TEST_LONG === undefined ? 15 : 150, examples: [true, false].flatMap(rarelyDrawn) },
     );
   });
 

@@ -115,18 +115,13 @@ describe('long lists', () => {
   describe('a page of an owner with many sets', () => {
     it.each<[string, RrsetSelection, number, number]>([
       ['of all', anySet, SETS, 0],
-      ['in reverse order', sorted('id', true), SETS, 999],
       ['by name', sorted('name', true), SETS, 999],
-      ['of the newest', sorted('created', true), SETS, 0],
       ['of the oldest', sorted('created', false), SETS, SETS - 1],
-      ['of a frequent type', { ...anySet, types: ['A'] }, SETS - 3, 0],
       ['of a rare type', { ...anySet, types: ['TXT'] }, 3, 1_007],
-      ['of a type that none has', { ...anySet, types: ['MX'] }, 0, Number.NaN],
       ['of two types', { ...anySet, types: ['TXT', 'A'] }, SETS, 0],
       ['of a name', { ...anySet, name: `s7.${OWNER}` }, 1, 7],
       ['of a label', labelled(prod), 300, 0],
       ['of a label with one of two values', labelled({ ...prod, values: ['test', 'prod'] }), 300, 0],
-      ['of a label with any value', labelled({ ...prod, values: null }), 300, 0],
       ['without a label', labelled({ ...prod, negated: true }), SETS - 300, 1],
     ])('%s states how many there are, and has only its own', async (_what, selection, total, first) => {
       const scope = { zoneId: ZONE_ID, ownerLabel: OWNER, withinName: null };
@@ -257,18 +252,6 @@ describe('what is read upstream', () => {
       expect(await observe(null, { readAt: before })).toBe('skipped');
       // Times have millisecond resolution: within the same millisecond the order is unknown.
       await waitFor('the next millisecond', async () => (await observe(null)) === 'removed');
-    });
-
-    it('counts after a write that changed nothing', async () => {
-      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
-      await given.ledger.finish(lease, keyOf(given.name), {
-        state: 'refused',
-        status: 409,
-        body: '{}',
-        recheck: false,
-      });
-
-      expect(await observe(bodyOf(given.name, 2))).toBe('added');
     });
   });
 

@@ -1,6 +1,6 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import type { Pool } from '@corral/database';
-import { describe, expect, it, jest } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   answeredRecorder,
@@ -125,34 +125,6 @@ describe('the beginning of writes', () => {
       expect(outcomes.filter(({ kind }) => kind === 'begun')).toHaveLength(4);
       expect(outcomes.filter(({ kind }) => kind === 'refused')).toHaveLength(20);
     });
-
-    it('admits what fits although other writes end meanwhile, and no more', async () => {
-      const { team, name } = await arrange(given.database.pool, { ...plain, teamQuota: 10 });
-      const write = async (at: number): Promise<string> => {
-        const asked = newWrite(team, `n${at}.${name}`, setOf(1));
-        const begun = await given.ledger.begin(asked, neverDelivered);
-        if (begun.kind === 'begun')
-          await given.ledger.finish(begun.lease, asked.key, accepted(bodyOf(asked.key.name, 1)));
-        return begun.kind;
-      };
-
-      const kinds = await Promise.all(Array.from({ length: 24 }, (_, at) => write(at)));
-
-      expect(kinds.toSorted()).toEqual([...Array(10).fill('begun'), ...Array(14).fill('refused')]);
-    });
-
-    it('leaves nothing behind when it is refused at once', async () => {
-      const { team, name } = await arrange(given.database.pool, { ...plain, others: 6, teamQuota: 4 });
-
-      const outcome = await given.ledger.begin(newWrite(team, name, setOf(3)), neverDelivered);
-
-      expect(outcome).toMatchObject({ kind: 'refused', limit: 'recordsPerTeam', max: 4 });
-      const { rows } = await given.database.pool.query(
-        `SELECT FROM dns_audit_entry WHERE team_id = $1 AND name = $2 AND state = 'pending'`,
-        [team.id, name],
-      );
-      expect(rows).toEqual([]);
-    });
   });
 });
 
@@ -261,14 +233,6 @@ describe('the end of writes', () => {
       expect(await mirrored()).toBeNull();
     });
 
-    it('with an answer that contradicts the mirror schedules a recheck', async () => {
-      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-
-      await given.ledger.finish(lease, keyOf(given.name), { state: 'refused', status: 404, body: '{}', recheck: true });
-
-      expect((await given.database.entry(lease.entryId)).recheck_at).toBeInstanceOf(Date);
-    });
-
     it('without a known outcome keeps it pending and reserved, and due for settlement', async () => {
       const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
 
@@ -300,27 +264,6 @@ describe('the end of writes', () => {
         given.team.id,
       ]);
       expect(rowCount).toBe(0);
-    });
-
-    it('changes nothing when it releases its write late', async () => {
-      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-      await takeOver(lease.entryId);
-      const before = await given.database.entry(lease.entryId);
-
-      await given.ledger.release(lease, 0, { status: 500, body: '{}' });
-
-      expect(await given.database.entry(lease.entryId)).toEqual(before);
-    });
-
-    it('finishes its write once, however often it tries', async () => {
-      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-
-      expect(await given.ledger.finish(lease, keyOf(given.name), accepted(bodyOf(given.name, 2)))).toBe(true);
-      expect(
-        await given.ledger.finish(lease, keyOf(given.name), { state: 'unsent', code: 'upstream_unavailable' }),
-      ).toBe(false);
-
-      expect(await given.database.entry(lease.entryId)).toMatchObject({ state: 'completed' });
     });
   });
 });
@@ -381,20 +324,6 @@ describe('refused writes', () => {
       expect((await counted()).map(({ count }) => count)).toEqual([1, 1, 1, 1, 1]);
     });
 
-    it('are counted by few statements when there are many at once, and each is counted', async () => {
-      const { prisma } = given.database;
-      const statements = jest.spyOn(prisma, '$executeRaw');
-      const refused = refusedWrites(prisma);
-
-      await Promise.all(Array.from({ length: 100 }, () => refused.count(refusal())));
-      await refused.count(refusal());
-
-      expect((await counted()).map(({ count }) => count)).toEqual([101]);
-      expect(statements.mock.calls.length).toBeGreaterThan(0);
-      expect(statements.mock.calls.length).toBeLessThan(10);
-      statements.mockRestore();
-    });
-
     it('start another entry in the next minute', async () => {
       const refused = refusedWrites(given.database.prisma);
       await refused.count(refusal());
@@ -420,33 +349,6 @@ describe('refused writes', () => {
 
       expect(await given.database.entry(lease.entryId)).toBeUndefined();
       expect(await counted()).toEqual([{ operation: 'add_records', code: 'upstream_unavailable', count: 1 }]);
-    });
-
-    it('is counted with earlier ones and does not block the next write', async () => {
-      for (let turn = 0; turn < 5; turn += 1) {
-        await given.ledger.finish(
-          await begin(given.ledger, newWrite(given.team, given.name, addOf(2), `${turn}`)),
-          keyOf(given.name),
-          unsent,
-        );
-      }
-
-      expect((await counted()).map(({ count }) => count)).toEqual([5]);
-      expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(1)), neverDelivered)).toMatchObject({
-        kind: 'begun',
-      });
-    });
-
-    it('is not counted by a holder that lost its lease', async () => {
-      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-      await given.database.pool.query('UPDATE dns_audit_entry SET lease_fence = lease_fence + 1 WHERE id = $1', [
-        lease.entryId,
-      ]);
-
-      expect(await given.ledger.finish(lease, keyOf(given.name), unsent)).toBe(false);
-
-      expect(await counted()).toEqual([]);
-      expect(await given.database.entry(lease.entryId)).toMatchObject({ state: 'pending' });
     });
 
     it('does not come between a write and its repetition, since it changed nothing', async () => {
@@ -505,13 +407,6 @@ describe('repeated writes', () => {
       expect(await sendAgain()).toEqual(again);
     });
 
-    it('gets the undelivered refusal', async () => {
-      const body = '{"error":{"code":"conflict"}}';
-      const entryId = await ended({ state: 'refused', status: 409, body, recheck: false });
-
-      expect(await sendAgain()).toEqual({ kind: 'replayed', entryId, status: 409, body });
-    });
-
     it.each([
       ['this process saw its answer delivered', async () => undefined, (() => true) as DeliveryCheck],
       ['another process recorded the delivery', recordDelivery, neverDelivered],
@@ -521,25 +416,11 @@ describe('repeated writes', () => {
       expect(await sendAgain(wasDelivered)).toMatchObject({ kind: 'begun' });
     });
 
-    it('is a new write after the first certainly did not reach the upstream', async () => {
-      await ended({ state: 'unsent', code: 'upstream_unavailable' });
-
-      expect(await sendAgain()).toMatchObject({ kind: 'begun' });
-    });
-
     it('is a new write after another write to the set', async () => {
       await ended(accepted(bodyOf(given.name, 1)));
       await writeAccepted(given.ledger, newWrite(given.team, given.name, { operation: 'delete' }), null);
 
       expect(await sendAgain()).toMatchObject({ kind: 'begun' });
-    });
-
-    it('is unaffected by a write to another set', async () => {
-      const entryId = await ended(accepted(bodyOf(given.name, 1)));
-      const other = `b.${given.name}`;
-      await writeAccepted(given.ledger, newWrite(given.team, other, addOf(1)), bodyOf(other, 1));
-
-      expect(await sendAgain()).toMatchObject({ kind: 'replayed', entryId });
     });
 
     it('is a new write with another token or body', async () => {
@@ -620,20 +501,6 @@ describe('repeated writes', () => {
 
       expect(await copies().findCopy(request(), neverDelivered)).toBeNull();
       expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'replayed', body: end.body });
-    });
-
-    it('cannot be followed when it certainly had no effect', async () => {
-      const lease = await begin(given.ledger, request());
-      await given.ledger.finish(lease, keyOf(given.name), { state: 'unsent', code: 'upstream_unavailable' });
-
-      expect(await copies().followCopy(request(), lease.entryId)).toBeNull();
-    });
-
-    it('is due for settlement when its holder is gone', async () => {
-      const lease = await begin(given.ledger, request());
-      await given.ledger.release(lease, 0, null);
-
-      expect(await copies().followCopy(request(), lease.entryId)).toMatchObject({ kind: 'pending', isDue: true });
     });
   });
 });
