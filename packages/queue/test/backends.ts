@@ -71,7 +71,7 @@ export const testBackends: TestBackend[] = [
 ];
 
 /** The server at `target` behind a port of its own. */
-export async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
+async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
   const { hostname, port: targetPort } = new URL(target);
   const port = await freePort();
   const sockets = new Set<Socket>();

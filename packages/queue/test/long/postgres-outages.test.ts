@@ -1,14 +1,12 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createEmptyDatabase, startPostgres, waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { connectQueue } from '../../src/connect-queue.js';
-import { prepareQueue } from '../../src/prepare-queue.js';
 import { startWorker } from '../../src/start-worker.js';
-import { gateTo, memoryLog, someQueues } from '../backends.js';
+import { memoryLog, someQueues } from '../backends.js';
 
 describe('a restart of Postgres', () => {
   it('loses no waiting job and floods no log', async () => {
@@ -70,31 +68,6 @@ describe('a connection that is terminated while in use', () => {
   });
 });
 
-describe('a server that ends just when a connection is made', () => {
-  it('does not end the process, and jobs are taken once it is back', async () => {
-    const database = await createEmptyDatabase();
-    await prepareQueue({ databaseUrl: database.url });
-    const { url, gate } = await gateTo(database.url);
-    await gate.close();
-    const ending = await endingServer(Number(new URL(url).port));
-    const options = { databaseUrl: url, log: memoryLog().log };
-    const queue = connectQueue(options);
-    let runs = 0;
-    const worker = startWorker({ ...options, queues: someQueues({ 'settle-writes': async () => (runs += 1) }) });
-    await waitFor('some connections', () => ending.count() >= 6);
-    await ending.close();
-    await gate.open();
-
-    await worker.ready;
-    await waitFor('a job to be taken', () => queue.send('settle-writes', {}).then(() => true));
-    await waitFor('the job', () => runs >= 1);
-
-    await Promise.all([worker.close(), queue.close()]);
-    await gate.close();
-    await database.drop();
-  });
-});
-
 describe('a listening connection that is lost', () => {
   it('is replaced, and a job that was added meanwhile is found', async () => {
     const database = await createEmptyDatabase();
@@ -119,30 +92,3 @@ describe('a listening connection that is lost', () => {
     await database.drop();
   });
 });
-
-/** Postgres while it is ending: its answer to a new connection and its farewell come at once. */
-async function endingServer(port: number): Promise<{ count(): number; close(): Promise<void> }> {
-  let count = 0;
-  const server = createServer((socket) => {
-    count += 1;
-    socket.on('error', () => undefined);
-    socket.once('data', () => socket.end(Buffer.concat([authenticated, readyForQuery, farewell])));
-  });
-  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
-  return { count: () => count, close: () => new Promise<void>((resolve) => server.close(() => resolve())) };
-}
-
-/** A message of Postgres' protocol (postgresql.org/docs/current/protocol-message-formats.html). */
-function message(type: string, body: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.write(type);
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
-}
-
-const authenticated = message('R', Buffer.alloc(4));
-const readyForQuery = message('Z', Buffer.from('I'));
-const farewell = message(
-  'E',
-  Buffer.from('SFATAL\0VFATAL\0C57P01\0Mterminating connection due to administrator command\0\0'),
-);
