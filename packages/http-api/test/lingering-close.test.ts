@@ -85,8 +85,6 @@ const lengthOf = (bytes: number): string => `Content-Length: ${bytes}`;
 const REQUESTS: [string, number, string, string][] = [
   ['a body that is refused unread', 401, head('/refused', 'Connection: close', lengthOf(MIB)), 'x'.repeat(MIB)],
   ['headers without an end', 431, 'POST /read HTTP/1.1\r\nX-Large: ', 'x'.repeat(MIB)],
-  ['what is no HTTP', 400, 'garbage\r\n\r\n', 'x'.repeat(MIB)],
-  ['a body in small pieces', 400, head('/read', 'Transfer-Encoding: chunked'), '1\r\n[\r\n'.repeat(MIB / 6)],
 ];
 
 describe('a client that still sends when its last answer arrives', () => {

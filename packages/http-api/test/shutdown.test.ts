@@ -58,21 +58,6 @@ describe('SIGTERM', () => {
     expect((await service.exited).code).toBe(0);
   });
 
-  it('closes the connection of an answer that began earlier after it has ended', async () => {
-    service = await startService({ GRACE: '60s' });
-    const client = await openRaw(service.port);
-    client.socket.write(get('/streaming'));
-    await waitFor('the first part', () => client.text().includes('begin'));
-
-    service.kill('SIGTERM');
-    await service.logged('shutdown begins');
-    service.kill('SIGUSR2');
-
-    await client.closed;
-    expect(client.text()).toContain('end');
-    expect((await service.exited).code).toBe(0);
-  });
-
   it('aborts what has not ended after the grace period, and logs the request as aborted', async () => {
     service = await startService({ GRACE: '200ms' });
     const client = await openRaw(service.port);

@@ -136,16 +136,6 @@ describe('a service with a certificate', () => {
 
     expect(said).toBe(outcome);
   });
-
-  it('lets the app answer invalid HTTP', async () => {
-    const { port } = await start({
-      onClientError: (_error, socket) => socket.end('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}'),
-    });
-
-    const answer = await sayOverTls(port, 'this is no HTTP\r\n\r\n');
-
-    expect(answer).toBe('HTTP/1.1 400 Bad Request\r\nContent-Length: 2\r\n\r\n{}');
-  });
 });
 
 describe('a slow client', () => {
@@ -168,23 +158,6 @@ describe('a slow client', () => {
     await client.closed;
 
     expect([client.text(), answered]).toEqual(['', 0]);
-  });
-
-  it('that sends its handshake in pieces is disconnected too', async () => {
-    const { port } = await start(impatient);
-    const client = await openRaw(port);
-    const drip = setInterval(() => client.socket.write(Buffer.of(0x16, 0x03, 0x01, 0x40, 0x00)), 50);
-
-    await client.closed;
-    clearInterval(drip);
-
-    expect([client.text(), answered]).toEqual([expect.not.stringContaining('HTTP'), 0]);
-  });
-
-  it('that never ends its headers is disconnected with 408', async () => {
-    const { port } = await start(impatient);
-
-    expect(await sayOverTls(port, 'GET /v1/zones HTTP/1.1\r\nHost: corral\r\nX-Slow: ')).toMatch(/^HTTP\/1\.1 408 /);
   });
 });
 
