@@ -37,17 +37,6 @@ describe('a gate', () => {
   });
 
   describe('a gate', () => {
-    it('admits as many callers as it has places, and the next one when one leaves', async () => {
-      const { enterMany } = aGate(2);
-      const inside = await enterMany(5);
-      expect(inside).toHaveLength(2);
-
-      inside[0]?.({ kind: 'fine' });
-      await jest.advanceTimersByTimeAsync(0);
-
-      expect(inside).toHaveLength(3);
-    });
-
     it('halves its places when throttled, and pauses for the Retry-After time', async () => {
       const { gate, say, enterMany } = aGate(4);
 
@@ -93,16 +82,6 @@ describe('a gate', () => {
       expect(gate.state()).toEqual({ places: 1, pausedMs: 1_000 });
     });
 
-    it('admits only one caller while that one gets no answer', async () => {
-      const { gate, say } = aGate();
-      for (const key of ['one', 'two', 'three']) await say({ kind: 'away' }, key);
-      await jest.advanceTimersByTimeAsync(1_000);
-
-      await say({ kind: 'away' }, 'one');
-
-      expect(gate.state()).toEqual({ places: 1, pausedMs: 2_000 });
-    });
-
     it.each(['away', 'locked'] as const)('tries every two seconds while the service is %s', async (kind) => {
       const { gate, pauses, say } = aGate();
       const begin = kind === 'away' ? ['one', 'two', 'three'] : ['one'];
@@ -113,14 +92,6 @@ describe('a gate', () => {
       }
 
       expect(pauses.map((pause) => (pause as { ms: number }).ms)).toEqual([1_000, ...Array(6).fill(2_000)]);
-    });
-
-    it('pauses immediately when the service denies access', async () => {
-      const { gate, say } = aGate();
-
-      await say({ kind: 'locked' });
-
-      expect(gate.state()).toEqual({ places: 1, pausedMs: 1_000 });
     });
 
     it('pauses up to half a minute without a Retry-After, and recovers afterwards', async () => {
@@ -140,15 +111,6 @@ describe('a gate', () => {
       for (const leave of inside.slice(1)) leave({ kind: 'fine' });
 
       for (let round = 0; round < 20; round += 1) await say({ kind: 'fine' });
-
-      expect(gate.state()).toEqual({ places: 4, pausedMs: 0 });
-    });
-
-    it('learns nothing from a caller that leaves without a report', async () => {
-      const { gate, enterMany } = aGate();
-      const [leave] = await enterMany(1);
-
-      leave?.(null);
 
       expect(gate.state()).toEqual({ places: 4, pausedMs: 0 });
     });

@@ -37,14 +37,6 @@ describe('a request', () => {
     expect(await left(buckets, 'wide', 3)).toBe(2);
   });
 
-  it('is refused by the first limit that has no room', async () => {
-    const buckets = memoryBuckets(() => 0);
-    const limiter = callerLimiter(buckets, [limitOf('first', 1), limitOf('second', 1)]);
-    await send(limiter);
-
-    expect(await send(limiter)).toBe('Error: first, again in 60 s');
-  });
-
   it('that several limits refuse learns the time after which all of them allow it', async () => {
     const buckets = memoryBuckets(() => 0);
     await buckets.take([

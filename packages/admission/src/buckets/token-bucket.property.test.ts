@@ -38,20 +38,6 @@ describe('a token bucket', () => {
     );
   });
 
-  it('loses nothing by refusals: failed attempts in between do not change later answers', () => {
-    fc.assert(
-      fc.property(rule, pauses, fc.nat(20), (of, after, inVain) => {
-        const impatient = after.flatMap((pause) => [pause, ...Array.from({ length: inVain }, () => 0)]);
-        // Everything available at a moment is taken at that moment, however often it is requested.
-        expect(grantsOf(of, impatient).length).toBeGreaterThanOrEqual(grantsOf(of, after).length);
-
-        let bucket: Bucket = { tokens: 0.5, at: 0 };
-        for (let time = 0; time <= inVain; time += 1) bucket = takeToken(bucket, of, 0).bucket;
-        expect(bucket).toEqual({ tokens: 0.5, at: 0 });
-      }),
-    );
-  });
-
   it('grants after `retryInMs`, and is full after `fullInMs`', () => {
     fc.assert(
       fc.property(rule, fc.double({ min: 0, max: 1, noNaN: true }), (of, share) => {
@@ -203,19 +189,5 @@ describe('the part of a process', () => {
       ),
     );
     expect([await granted(1, 120), await granted(3, 120), await granted(500, 120)]).toEqual([120, 40, 1]);
-  });
-
-  it('follows the number of processes', async () => {
-    const processes = { count: 1 };
-    let now = 0;
-    const buckets = memoryBuckets(() => now, processes);
-    const of = { capacity: 4, periodMs: 60_000 };
-    const twice = async () => [...(await take(buckets, of, 'a')), ...(await take(buckets, of, 'a'))];
-    expect(await twice()).toEqual([true, true]);
-
-    processes.count = 4;
-    expect(await twice()).toEqual([true, false]);
-    now = 60_000;
-    expect(await twice()).toEqual([true, false]);
   });
 });

@@ -81,7 +81,6 @@ async function startReplica({ url = server?.url as string, now = Date.now, timeo
   return replica;
 }
 
-const tokensLeft = async (of = key): Promise<number> => Number(await direct.hget(`corral:limit:${of}`, 'tokens'));
 const allowed = (taken: readonly Taken[]): number => taken.filter((each) => each.allowed).length;
 
 async function take(buckets: Buckets, rule = slow, patienceMs = 0): Promise<Taken> {
@@ -105,25 +104,6 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
 
     expect([allowed(burst), allowed(late)]).toEqual([50, 10]);
     expect([...one.errors, ...other.errors]).toEqual([]);
-  });
-
-  it('take one token of each bucket of a request in one call, or none of any', async () => {
-    const replica = await startReplica();
-    const [wide, narrow] = [
-      { key: `${key}:wide`, rule: slow },
-      { key: `${key}:narrow`, rule: { ...slow, capacity: 1 } },
-    ];
-
-    const answers = [await replica.take([wide, narrow]), await replica.take([wide, narrow])];
-
-    expect(answers.map((taken) => taken.map((each) => each.allowed))).toEqual([
-      [true, true],
-      [true, false],
-    ]);
-    expect(await tokensLeft(wide.key)).toBeCloseTo(59, 2);
-    await replica.giveBack([wide, narrow]);
-    expect([await tokensLeft(wide.key), await tokensLeft(narrow.key)]).toEqual([60, 1]);
-    expect(replica.calls).toEqual(Array(3).fill([`corral:limit:${wide.key}`, `corral:limit:${narrow.key}`]));
   });
 
   it('answer as buckets in memory do', async () => {
@@ -161,34 +141,6 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
     );
   });
 
-  it('accept returned tokens at any replica, and never more than fit', async () => {
-    const [one, other] = [await startReplica(), await startReplica()];
-    await takeInTurn(one, 10);
-
-    await Promise.all(Array.from({ length: 25 }, () => other.giveBack([{ key, rule: slow }])));
-
-    expect(await tokensLeft()).toBe(60);
-    expect(allowed(await takeInTurn(one, 70))).toBe(60);
-  });
-
-  it('promise tokens across replicas in the order of the requests', async () => {
-    const [one, other] = [await startReplica(), await startReplica()];
-    await takeInTurn(one, 60);
-    const patienceMs = 3 * 600_000;
-
-    const promised: Taken[] = [];
-    for (const replica of [one, other, one]) promised.push(await take(replica, slow, patienceMs));
-
-    expect(promised.map(({ waitMs }) => Math.round(waitMs / 600_000))).toEqual([1, 2, 3]);
-    expect(await take(other, slow, patienceMs)).toMatchObject({ allowed: false, remaining: 0 });
-    // A request that does not wait comes after them.
-    const read = await take(other);
-    expect([read.allowed, Math.round(read.retryInMs / 600_000)]).toEqual([false, 4]);
-    // A request that leaves frees a slot at the end.
-    await one.giveBack([{ key, rule: slow }]);
-    expect(Math.round((await take(other, slow, patienceMs)).waitMs / 600_000)).toBe(3);
-  });
-
   it('expire in Redis once they are full again', async () => {
     const replica = await startReplica();
 
@@ -196,30 +148,6 @@ describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
 
     expect(await direct.pttl(`corral:limit:${key}`)).toBeGreaterThan(5_000);
     expect(await direct.pttl(`corral:limit:${key}`)).toBeLessThanOrEqual(10_000);
-  });
-});
-
-describeNeeding(describe, missingRedis(), 'while Redis does not answer', () => {
-  it('one request at a time finds out whether it is back, on a new connection', async () => {
-    let now = Date.now();
-    const { hostname: host, port } = new URL(server?.url as string);
-    const proxy = await startFlakyProxy({ host, port: Number(port) });
-    proxies.push(proxy);
-    const replica = await startReplica({ url: `redis://127.0.0.1:${proxy.port}`, now: () => now, timeoutMs: 50 });
-    let connections = 0;
-    replica.redis.on('ready', () => {
-      connections += 1;
-    });
-    proxy.hang();
-    await take(replica);
-    const before = replica.calls.length;
-
-    now += 1_001;
-    await Promise.all(Array.from({ length: 5 }, () => take(replica)));
-    expect(replica.calls.length - before).toBe(1);
-
-    proxy.restore();
-    await waitFor('another connection', () => connections > 0);
   });
 });
 

@@ -95,28 +95,6 @@ describe('the account', () => {
       expect(turnsIn(answers)).toEqual({ flood: 23, acme: 2, globex: 2 });
     });
 
-    it('a team at one process has its turn before an overload that has waited longer at another', () => {
-      const account = startAccount({ level: 20 });
-      account.tell({ asks: [{ flow: 'flood', count: 40 }] });
-      account.pass(1_500);
-      const acme = account.tell({ process: 'two', asks: [{ flow: 'acme' }] });
-      account.pass(100);
-
-      expect(turnsIn(acme)).toEqual({ acme: 1 });
-      expect(turnsIn(account.tell({ asks: [{ flow: 'flood', count: 40, waitedMs: 1_600 }] }))).toEqual({});
-    });
-
-    it('a call is left for who comes before and has not asked since, but not for long', () => {
-      const account = startAccount({ level: 0 });
-      account.tell({ asks: [{ flow: 'acme' }] });
-      account.pass(2_000);
-      const waits = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 100 }] });
-      account.pass(silentMs);
-      const goes = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 3_100 }] });
-
-      expect([turnsIn(waits), turnsIn(goes)]).toEqual([{}, { globex: 1 }]);
-    });
-
     it('clean-up, settlements and polls have reserves that writes cannot touch', () => {
       const account = startAccount({ limit: 1_080 });
       account.tell({ asks: Array.from({ length: 40 }, (_, index) => ({ flow: `team ${index}`, count: 30 })) });
@@ -136,15 +114,6 @@ describe('the account', () => {
       expect(bucketsIn(answers)).toContain('cleanup');
     });
 
-    it('what the reserves hold and do not need is lent to all but for the last calls', () => {
-      const account = startAccount({ limit: 720 });
-
-      account.tell({ asks: Array.from({ length: 50 }, (_, index) => ({ flow: `team ${index}`, count: 20 })) });
-
-      expect(account.state().buckets.poll).toBeCloseTo(24, 0);
-      expect(levelOf(account.state())).toBeCloseTo(2, 6);
-    });
-
     it('a sync leaves half of the remaining calls to others', () => {
       const account = startAccount({ limit: 360 });
 
@@ -152,38 +121,6 @@ describe('the account', () => {
 
       expect(account.state().buckets.common).toBeGreaterThanOrEqual(capacityOf(account.state(), 'common') / 2);
       expect(account.state().buckets.sync).toBeLessThan(1);
-    });
-
-    it('who waits learns when its turn is', () => {
-      const account = startAccount({ level: 0 });
-
-      const answers = account.tell({ asks: [{ flow: 'acme', count: 2 }] });
-
-      // The refill is one call per second. Empty reserves get three tenths of it.
-      const waits = answers.map(({ answer }) => (answer.kind === 'wait' ? Math.ceil(answer.waitMs ?? 0) : 0));
-      expect(waits).toEqual([1_429, 2_858]);
-    });
-
-    it('calls to one record set have their turns in the order of the requests, in whatever class', () => {
-      const account = startAccount({ level: 0 });
-
-      const answers = account.tell({
-        asks: [
-          { flow: 'acme', key: 'a' },
-          { flow: 'acme', key: 'a', class: 'cleanup' },
-          { flow: '~poll', class: 'poll' },
-        ],
-      });
-      account.pass(2_000);
-      const later = account.tell({
-        asks: [
-          { flow: 'acme', key: 'a' },
-          { flow: 'acme', key: 'a', class: 'cleanup' },
-        ],
-      });
-
-      expect(turnsIn(answers)).toEqual({});
-      expect(later.map(({ answer }) => answer.kind)).toEqual(['go', 'wait']);
     });
   });
 
@@ -201,17 +138,6 @@ describe('the account', () => {
       account.pass(30_000);
       account.tell({ process: 'two' });
       expect(Object.keys(account.state().processes)).toEqual(['two']);
-    });
-  });
-
-  describe('a process that ends', () => {
-    it('is forgotten, and its waiting requests get a promise', () => {
-      const account = startAccount({ level: 0 });
-
-      const answers = account.tell({ asks: [refused('acme')], leaves: true });
-
-      expect(refusalsIn(answers)[0]?.promise).toEqual({ flow: 'acme', dueAt: expect.any(Number) });
-      expect(account.state().processes).toEqual({});
     });
   });
 
@@ -242,83 +168,10 @@ describe('the account', () => {
       expect(account.state()).toMatchObject({ epoch: 'new', limit: 7_200, promises: seen.promises });
       expect(levelOf(account.state())).toBeCloseTo(12, 6);
     });
-
-    it('refuses nobody early until the others had time to bring their promises', () => {
-      const account = startAccount({ isLost: true });
-      const impatient = { asks: [{ flow: 'globex', count: 30, patienceMs: 100 }] };
-
-      expect(refusalsIn(account.tell({ ...impatient, seen }))).toEqual([]);
-      const promised = [{ flow: 'globex', dueAt: START + 9_000 }];
-      account.tell({ process: 'two', promised });
-      expect(account.state().promises).toEqual([...seen.promises, ...promised]);
-
-      account.pass(2_000);
-      expect(refusalsIn(account.tell(impatient)).length).toBeGreaterThan(0);
-    });
-
-    it('does not compare statements with calls that it never recorded', () => {
-      const account = startAccount({ isLost: true });
-      const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
-
-      account.tell({ seen, ends: [{ turn, how: { kind: 'answered', statement: { limit: null, remaining: 900 } } }] });
-
-      expect(levelOf(account.state())).toBeCloseTo(12, 6);
-    });
-  });
-
-  describe('calls made while the account was out of reach', () => {
-    it('are charged to the team', () => {
-      const account = startAccount();
-
-      account.tell({ madeAlone: { acme: 20 } });
-
-      expect([levelOf(account.state()), account.state().next.acme]).toEqual([expect.closeTo(3_580, 6), 20]);
-    });
-  });
-
-  describe('a 429', () => {
-    it('stops all processes until its time', () => {
-      const account = startAccount({ level: 100 });
-      const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
-      account.tell({
-        process: 'two',
-        ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 5_000 } }],
-      });
-
-      const during = account.tell({ asks: [{ flow: 'acme' }] });
-      account.pass(5_000);
-
-      expect(during[0]?.answer).toEqual({ kind: 'wait', waitMs: 5_000 });
-      expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
-    });
   });
 
   describe('a refused request', () => {
     const first = (answers: Answers) => refusalsIn(answers)[0] as Extract<Answer, { kind: 'refused' }>;
-
-    it('is refused as soon as its patience is known to be too short', () => {
-      const account = startAccount({ level: 0 });
-
-      const answers = account.tell({ asks: [{ flow: 'acme', count: 9, patienceMs: 8_000 }] });
-
-      expect(answers.map(({ answer }) => answer.kind)).toEqual([
-        ...Array.from({ length: 5 }, () => 'wait'),
-        ...Array.from({ length: 4 }, () => 'refused'),
-      ]);
-    });
-
-    it('gets a time from which its team has a turn, even if other teams come before', () => {
-      const account = startAccount({ level: 0 });
-      const { retryAfterMs } = first(account.tell({ asks: [refused('acme')] }));
-      expect(retryAfterMs).toBe(1_429);
-
-      account.pass(retryAfterMs);
-      const other = account.tell({ process: 'two', asks: [{ flow: 'globex', waitedMs: 1_400 }] });
-      const own = account.tell({ process: 'three', asks: [{ flow: 'acme' }] });
-
-      expect([turnsIn(other), turnsIn(own)]).toEqual([{}, { acme: 1 }]);
-      expect(account.state().promises).toEqual([]);
-    });
 
     it('keeps its turn for a while; then other teams may use it', () => {
       const account = startAccount({ level: 0 });
@@ -331,17 +184,6 @@ describe('the account', () => {
       account.tell();
 
       expect(account.state().promises).toEqual([]);
-    });
-
-    it('keeps its promise while the upstream takes no calls, and gets a time after the pause', () => {
-      const account = startAccount({ level: 0 });
-      account.tell({ asks: [refused('acme')] });
-      const turn: Turn = { bucket: 'common', flow: 'acme', epoch: 'e', endedBefore: 0 };
-      account.tell({ ends: [{ turn, how: { kind: 'refused', statement: null, retryAfterMs: 60_000 } }] });
-
-      expect(first(account.tell({ asks: [refused('globex')] })).retryAfterMs).toBe(60_000);
-      account.pass(60_000);
-      expect(turnsIn(account.tell({ asks: [{ flow: 'acme' }] }))).toEqual({ acme: 1 });
     });
 
     it('gets a separate time, and above a maximum that of the last one: no team collects turns', () => {
@@ -377,13 +219,6 @@ describe('the account', () => {
 
       expect(first(answers).usedUp).toBe('share');
       expect(first(startAccount({ level: 0 }).tell({ asks: [refused('acme')] })).usedUp).toBe('budget');
-    });
-
-    it('of the service itself gets no promise: its jobs repeat it', () => {
-      const account = startAccount({ level: 0 });
-
-      expect(first(account.tell({ asks: [{ ...refused('~poll'), class: 'poll' }] })).promise).toBeNull();
-      expect(account.state().promises).toEqual([]);
     });
 
     it('takes bounded memory for all teams together', () => {

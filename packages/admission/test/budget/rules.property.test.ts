@@ -254,34 +254,7 @@ describe('with any requests and any size of the budget', () => {
   });
 });
 
-describe('a team with one request', () => {
-  it('is served however many others ask continuously, of every class', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.integer({ min: 1, max: 30 }), fc.constantFrom(...callClasses), async (teams, callClass) => {
-        const flood = Array.from({ length: 150 }, (_, index) => floodOf(teams, index));
-        const meek = { at: MINUTE_MS, team: 'meek', replica: 1, class: callClass };
-
-        const outcome = await simulate({
-          arrivals: [...flood, meek],
-          replicas: 2,
-          limitPerHour: 3_600,
-          remaining: 30,
-          patienceMs: MINUTE_MS / 2,
-          untilMs: 2 * MINUTE_MS + ASKED_MS,
-        });
-
-        expect(outcome.served.map((each) => each.arrival)).toContain(meek);
-      }),
-      { numRuns: 3 },
-    );
-  });
-});
-
 const orderIn = ({ arrivals }: World, one: Arrival): number => [...arrivals].sort((a, b) => a.at - b.at).indexOf(one);
-
-function floodOf(teams: number, index: number): Arrival {
-  return { at: index * 600, team: `flood ${index % teams}`, replica: 0, class: index % 3 === 0 ? 'cleanup' : 'write' };
-}
 
 /**
  * Requests that wait although a call is there for them, and refills that are lost in the meantime. The process that the

@@ -11,8 +11,6 @@ export interface TestPlace {
   wipe(): Promise<void>;
   /** Writes a text that is no state. */
   spoil(project: string, text: string): Promise<void>;
-  /** Writes the account of a process of the release before, and reads it. */
-  earlier: { write(project: string, text: string): Promise<void>; read(project: string): Promise<string | null> };
   stop(): Promise<void>;
 }
 
@@ -27,22 +25,14 @@ export async function postgresPlace(): Promise<TestPlace> {
     ...patientPool,
     onIdleError: ignored,
   });
-  const insert = async (project: string, text: string) =>
-    void (await pool.query('INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)', [
-      project,
-      text,
-    ]));
   return {
     connect: async () => connectBudgetStore({ redisUrl: undefined, database: pool, onError: ignored }),
     wipe: async () => void (await pool.query('TRUNCATE upstream_budget')),
-    spoil: (project, text) => insert(`4:${project}`, text),
-    earlier: {
-      write: insert,
-      async read(project) {
-        const { rows } = await pool.query('SELECT state FROM upstream_budget WHERE project = $1', [project]);
-        return rows[0]?.state ?? null;
-      },
-    },
+    spoil: async (project, text) =>
+      void (await pool.query('INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)', [
+        `4:${project}`,
+        text,
+      ])),
     async stop() {
       await pool.end();
       await database.drop();
@@ -55,17 +45,12 @@ export async function redisPlace(): Promise<TestPlace | null> {
   const server = await redisForTests();
   if (server === null) return null;
   const direct = new Redis(server.url);
-  const put = async (key: string, project: string, text: string) =>
-    void (await direct.hset(key, project, text, `${project}:version`, 7));
   const database = { query: () => Promise.reject(new Error('Postgres is not asked where there is a Redis')) };
   return {
     connect: async () => connectBudgetStore({ redisUrl: server.url, database, onError: ignored }),
     wipe: async () => void (await direct.flushall()),
-    spoil: (project, text) => put('corral:upstream-budget:4', project, text),
-    earlier: {
-      write: (project, text) => put('corral:upstream-budget', project, text),
-      read: (project) => direct.hget('corral:upstream-budget', project),
-    },
+    spoil: async (project, text) =>
+      void (await direct.hset('corral:upstream-budget:4', project, text, `${project}:version`, 7)),
     async stop() {
       direct.disconnect();
       await server.stop();
