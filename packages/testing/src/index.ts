@@ -16,6 +16,7 @@ export { type DatabaseDoor, databaseDoor } from './postgres/database-door.js';
 export { deleteRows } from './postgres/delete-rows.js';
 export { type PostgresServer, startPostgres } from './postgres/start-postgres.js';
 export { type Standby, startStandby } from './postgres/start-standby.js';
+export { migrateEmpty } from './postgres/template.js';
 export {
   createEmptyDatabase,
   createTestDatabase,

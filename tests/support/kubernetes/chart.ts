@@ -49,16 +49,21 @@ export function runHelm(helm: string, ...args: string[]): string {
   return execFileSync(helm, args, { cwd: chart, encoding: 'utf8', stdio: 'pipe' });
 }
 
+const rendered = new Map<string, Rendered[]>();
+
 /**
- * The objects that `helm template` prints.
+ * The objects that `helm template` prints, rendered once per file of tests.
  *
  * @param settings its arguments, such as `--set` and `database.host=db`
  */
 export function renderChart(helm: string, valuesFile: string, ...settings: string[]): Rendered[] {
   const args = ['template', 'corral', '.', '--kube-version', '1.34.0', '--values', valuesFile, ...settings];
-  return parseAllDocuments(runHelm(helm, ...args))
-    .map((document) => document.toJS() as Rendered | null)
-    .filter((object) => object !== null);
+  const known = rendered.get(args.join('\0'));
+  if (known !== undefined) return known;
+  const documents = parseAllDocuments(runHelm(helm, ...args)).map((document) => document.toJS() as Rendered | null);
+  const objects = documents.filter((object) => object !== null);
+  rendered.set(args.join('\0'), objects);
+  return objects;
 }
 
 /** The schemas of the kinds that the chart may contain. */

@@ -1,9 +1,7 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyMigrations } from '@corral/database';
-import { type Ended, freePort, type PostgresServer, startPostgres } from '@corral/testing';
-import { builtFile } from './program.js';
+import { type Ended, freePort, migrateEmpty, type PostgresServer, startPostgres } from '@corral/testing';
 
 /** A migrated Postgres that a test may stop and start again, with the same address and data. */
 export async function restartablePostgres() {
@@ -13,7 +11,7 @@ export async function restartablePostgres() {
   const launch = (): Promise<PostgresServer> =>
     startPostgres({ dataDir: join(folder, 'postgres'), port, settings: ['fsync=off'] });
   let server = await launch();
-  await applyMigrations({ databaseUrl: server.url, migrationsDir: builtFile('prisma/migrations') });
+  await migrateEmpty(server.url);
   return {
     name: 'Postgres',
     url: server.url,

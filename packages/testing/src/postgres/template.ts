@@ -54,6 +54,12 @@ async function readMigrations(): Promise<Migration[]> {
   );
 }
 
+/** Applies all migrations to an empty database, without the engine that the command of operators loads for that. */
+export async function migrateEmpty(url: string): Promise<void> {
+  const migrations = await readMigrations();
+  await onConnection(url, (client) => migrate(client, migrations));
+}
+
 /** The table as created by Prisma. */
 const MIGRATIONS_TABLE = `
 CREATE TABLE "_prisma_migrations" (
