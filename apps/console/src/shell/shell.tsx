@@ -148,10 +148,10 @@ function LiveBanner() {
   const cache = useQueryClient();
   if (state.phase !== 'down') return null;
   return (
-    <div className={styles.banner}>
+    <section className={styles.banner} aria-label="Connection">
       Offline. Showing {clockOf(state.since)}. Reconnecting…
       <Button onClick={() => void cache.invalidateQueries()}>Load again</Button>
-    </div>
+    </section>
   );
 }
 
