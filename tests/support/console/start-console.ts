@@ -127,9 +127,9 @@ async function callApi(dev: DevFile, method: string, path: string, body: unknown
   return { status: response.status, json: (text === '' ? null : JSON.parse(text)) as never };
 }
 
-const WCAG = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa'];
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
-/** Fails with each violation of WCAG 2.2 AA on the page, as far as axe can tell. */
+/** Fails with each violation of WCAG 2.2 AA and of axe's best practices on the page, as far as axe can tell. */
 export async function expectAccessible(page: Page): Promise<void> {
   if (!(await page.evaluate(() => 'axe' in window))) await page.evaluate(axe.source);
   const violations = await page.evaluate(async (tags) => {
@@ -139,7 +139,7 @@ export async function expectAccessible(page: Page): Promise<void> {
       resultTypes: ['violations'],
     });
     return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 200)).join(' | ')}`);
-  }, WCAG);
+  }, RULES);
   expect(violations).toEqual([]);
 }
 
