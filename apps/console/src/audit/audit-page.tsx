@@ -257,12 +257,12 @@ function Details({ entry }: { readonly entry: AuditEntry }) {
       <EntryChange entry={entry} />
       {parts.map(({ title, text }) => (
         <div key={title}>
-          <h3>{title}</h3>
+          <h2>{title}</h2>
           <pre className={styles.values}>{text}</pre>
         </div>
       ))}
       <div>
-        <h3>Identifiers</h3>
+        <h2>Identifiers</h2>
         <div>
           Action <code>{entry.action}</code>
         </div>
@@ -288,7 +288,7 @@ function EntryChange({ entry }: { readonly entry: AuditEntry }) {
   if (rrset === null && fields.length === 0) return null;
   return (
     <div>
-      <h3>Changed</h3>
+      <h2>Changed</h2>
       {rrset !== null && <Difference {...rrset} />}
       <ul className={styles.fields}>
         {fields.map(({ field, from, to }) => (

@@ -97,6 +97,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       limit={SHOWN_MAX}
       nothingFound={`Nothing matches “${query}”.`}
       searchProps={{ placeholder: 'Search or run a command', 'aria-label': 'Search pages, things and actions' }}
+      attributes={{ content: { 'aria-label': 'Search' } }}
       shortcut={null}
       highlightQuery
     />
