@@ -1,6 +1,6 @@
 import { type DeletedTeamRecord, type MemberRecord, type TeamRecord, teamStore, userStore } from '@corral/auth';
 import { lockTeamChanges, type Transaction } from '@corral/database';
-import { auditLog } from '@corral/dns-data';
+import { readUsage } from '@corral/dns-data';
 import { OperatorError } from './operator-error.js';
 import { recordAct } from './operators/acts.js';
 
@@ -28,7 +28,7 @@ export async function getDeletedTeam(db: Transaction, slug: string): Promise<Del
 export async function planHandOver(db: Transaction, former: DeletedTeamRecord, to: TeamRecord): Promise<HandOver> {
   if (to.suspendedAt !== null)
     throw new OperatorError(`Team ${to.slug} is suspended: run \`team resume ${to.slug}\` first.`);
-  const { rrsets: recordSets, records } = await auditLog(db).readUsage(former);
+  const { rrsets: recordSets, records } = await readUsage(db, former);
   return { recordSets, records, members: await userStore(db).listMembers(to) };
 }
 

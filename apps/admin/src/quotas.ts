@@ -9,7 +9,7 @@ import {
   teamQuotas,
 } from '@corral/contracts';
 import type { Prisma, Transaction } from '@corral/database';
-import { auditLog } from '@corral/dns-data';
+import { readUsage } from '@corral/dns-data';
 
 /** The quotas or the request limits of a team, by name: null is the default of the installation. */
 export type OwnNumbers<Name extends string> = Readonly<Record<Name, number | null>>;
@@ -101,7 +101,7 @@ export async function readUsed(db: Prisma, team: NamedTeam): Promise<Readonly<Re
     poolsPerCluster: Math.max(0, ...pools.map(({ _count }) => _count)),
     nodesPerCluster: Math.max(0, ...pools.map(({ _sum }) => _sum.maximum ?? 0)),
     adoptedServers: await db.adoptedServer.count({ where: { teamId } }),
-    dnsRecords: (await auditLog(db).readUsage(team)).records,
+    dnsRecords: (await readUsage(db, team)).records,
   };
 }
 

@@ -14,7 +14,6 @@ export {
   type UnfinishedAction,
 } from './actions/poll-leases.js';
 export { type PropagatingWrite, type PropagationStore, propagationStore } from './actions/propagation-store.js';
-export { type AuditRecord, auditLog } from './audit-log.js';
 export {
   type CourseRecord,
   courseStore,
@@ -66,6 +65,7 @@ export {
   UnusableRrset,
   withMember,
 } from './rrset.js';
+export { readUsage } from './usage.js';
 export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
 export {
   type AnsweredRecorder,

@@ -1,4 +1,4 @@
-import { type AuditRecord, auditLog } from '@corral/dns-data';
+import type { Prisma } from '@corral/database';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
 import { OperatorError } from '../operator-error.js';
@@ -34,10 +34,10 @@ export function auditCommand(withContext: WithContext): Command {
         if (options.requestId !== undefined) return printRequest(context, options.requestId);
         if (slug === undefined) throw new OperatorError('Name a team, or a request with --request-id.');
         const team = await getTeam(slug);
-        const { entries, before } = await auditLog(prisma).listEntries(team.id, options);
+        const { rows, before } = await listEntries(prisma, team.id, options);
         const more = before === null ? '' : `\nFor the next page, add --before ${before}.\n`;
-        const text = entries.length === 0 ? 'No entries found.\n' : auditTable(entries) + more;
-        print({ entries: entries.map(shownEntry), before }, text);
+        const text = rows.length === 0 ? 'No entries found.\n' : auditTable(rows) + more;
+        print({ entries: rows.map(shownEntry), before }, text);
       }),
     );
 }
@@ -75,42 +75,60 @@ async function printRequest({ prisma, print }: AdminContext, requestId: string):
   );
 }
 
+interface AuditPage {
+  readonly rows: readonly AuditRow[];
+  /** Shows the next older entries as `--before`; null on the last page. */
+  readonly before: number | null;
+}
+
+const token = { select: { id: true, name: true } } as const;
+type AuditRow = Awaited<ReturnType<typeof readRows>>[number];
+
+const readRows = (prisma: Prisma, teamId: string, { limit, before, name, type }: AuditOptions) =>
+  prisma.dnsAuditEntry.findMany({
+    where: {
+      teamId,
+      ...(before === undefined ? {} : { id: { lt: before } }),
+      ...(name === undefined ? {} : { name }),
+      ...(type === undefined ? {} : { type }),
+    },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+    include: { token },
+  });
+
+/** The entries of a team, newest first. */
+async function listEntries(prisma: Prisma, teamId: string, options: AuditOptions): Promise<AuditPage> {
+  const rows = await readRows(prisma, teamId, options);
+  const page = rows.slice(0, options.limit);
+  return { rows: page, before: rows.length > page.length ? Number(page.at(-1)?.id) : null };
+}
+
 /** An entry with these members, whatever other columns there are. */
-function shownEntry(entry: AuditRecord) {
-  const { id, at, actor, token, name, type, operation, state, foundApplied, completedAt } = entry;
-  const { requestBody, upstreamStatus, upstreamBody, foundBody, beforeBody, afterBody, count, refusalCode } = entry;
-  const { requestCut, upstreamCut, foundCut, beforeCut, afterCut } = entry;
+function shownEntry(row: AuditRow) {
+  const { actor, token, name, type, operation, state, foundApplied, completedAt } = row;
+  const { requestBody, upstreamStatus, upstreamBody, foundBody, beforeBody, afterBody, count, refusalCode } = row;
   return {
-    id,
-    at,
-    actor,
-    token,
-    name,
-    type,
-    operation,
-    state,
-    foundApplied,
-    completedAt,
-    requestBody,
-    upstreamStatus,
-    upstreamBody,
-    foundBody,
-    beforeBody,
-    afterBody,
-    count,
-    refusalCode,
-    requestBodyCut: requestCut,
-    upstreamBodyCut: upstreamCut,
-    foundBodyCut: foundCut,
-    beforeBodyCut: beforeCut,
-    afterBodyCut: afterCut,
+    id: Number(row.id),
+    at: row.createdAt,
+    ...{ actor, token, name, type, operation, state, foundApplied, completedAt },
+    ...{ requestBody, upstreamStatus, upstreamBody, foundBody, beforeBody, afterBody, count, refusalCode },
+    requestBodyCut: cutOf(row.requestBytes, row.requestSha256),
+    upstreamBodyCut: cutOf(row.upstreamBytes, row.upstreamSha256),
+    foundBodyCut: cutOf(row.foundBytes, row.foundSha256),
+    beforeBodyCut: cutOf(row.beforeBytes, row.beforeSha256),
+    afterBodyCut: cutOf(row.afterBytes, row.afterSha256),
   };
 }
 
-function auditTable(entries: readonly AuditRecord[]): string {
-  return renderTable(entries, {
-    ENTRY: ({ id }) => id,
-    TIME: ({ at }) => at.toISOString(),
+/** Size and hash of a body that was truncated; null for a body stored whole. */
+const cutOf = (bytes: number | null, sha256: Uint8Array | null) =>
+  bytes === null || sha256 === null ? null : { bytes, sha256: Buffer.from(sha256).toString('hex') };
+
+function auditTable(rows: readonly AuditRow[]): string {
+  return renderTable(rows, {
+    ENTRY: ({ id }) => Number(id),
+    TIME: ({ createdAt }) => createdAt.toISOString(),
     BY: ({ token, actor }) => token?.name ?? actor,
     OPERATION: ({ operation }) => operation,
     NAME: ({ name }) => name,
@@ -121,7 +139,7 @@ function auditTable(entries: readonly AuditRecord[]): string {
   });
 }
 
-function outcomeOf({ state, foundApplied, foundBody }: AuditRecord): string {
+function outcomeOf({ state, foundApplied, foundBody }: AuditRow): string {
   if (state === 'settled') return foundApplied ? 'found applied' : 'found not applied';
   if (state === 'observed') return foundBody === null ? 'found removed' : 'found changed';
   return state;

@@ -1,7 +1,7 @@
 import { type MemberRecord, revokeOrHandOverDnsTokens, type TeamRecord, teamStore, userStore } from '@corral/auth';
 import { type Role, roles } from '@corral/contracts';
 import { lockChangesOfTeams } from '@corral/database';
-import { auditLog, courseStore, endDemosOfTeam } from '@corral/dns-data';
+import { courseStore, endDemosOfTeam, readUsage } from '@corral/dns-data';
 import { Command, Option } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import type { Act } from '../operators/acts.js';
@@ -20,7 +20,7 @@ export function teamCommand(withContext: WithContext): Command {
     .action(
       withContext(async ({ change, prisma, print }, slug: string) => {
         const team = await change(createdAct, (tx) => teamStore(tx).createTeam(slug));
-        const { rrsets, records } = await auditLog(prisma).readUsage(team);
+        const { rrsets, records } = await readUsage(prisma, team);
         const owned =
           rrsets === 0 ? '' : ` It owns existing data of the zone: record sets ${rrsets}, records ${records}.`;
         const next = `To issue a token, run \`token issue ${slug} --name <text>\`.`;

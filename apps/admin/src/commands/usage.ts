@@ -1,5 +1,5 @@
 import { dnsLimits } from '@corral/contracts';
-import { auditLog } from '@corral/dns-data';
+import { readUsage } from '@corral/dns-data';
 import { Command } from 'commander';
 import type { WithContext } from '../admin-context.js';
 import { renderTable } from '../table.js';
@@ -11,7 +11,7 @@ export function usageCommand(withContext: WithContext): Command {
     .action(
       withContext(async ({ getTeam, prisma, print, settings, tokens }, slug: string) => {
         const team = await getTeam(slug);
-        const [held, activeTokens] = await Promise.all([auditLog(prisma).readUsage(team), tokens.countActive(team)]);
+        const [held, activeTokens] = await Promise.all([readUsage(prisma, team), tokens.countActive(team)]);
         const { recordsMax, ...current } = held;
         const usage = { ...current, activeTokens };
         const limits = { records: recordsMax ?? settings.recordsPerTeam, activeTokens: dnsLimits.activeTokensPerTeam };

@@ -9,7 +9,7 @@ import {
   type RecordSetChangesBody,
 } from '@corral/contracts';
 import { readClock } from '@corral/database';
-import { auditLog } from '@corral/dns-data';
+import { readUsage } from '@corral/dns-data';
 import { queryOf } from '@corral/http-api';
 import type { RequestHandler, Response } from 'express';
 import { callerOf, personCallerOf, signedInOf } from '../http/caller.js';
@@ -34,7 +34,7 @@ export function dnsRoutes(services: Services) {
     const { team, userId } = personCallerOf(res);
     return startDnsSession(prisma, { sessionId: signedInOf(res).id, userId, teamId: team.id });
   };
-  const [mirror, issued] = [auditLog(prisma), dnsTokenStore(prisma)];
+  const issued = dnsTokenStore(prisma);
   return {
     async listDnsTokens(req, res) {
       const { limit, after } = parsePaging(req, 2);
@@ -86,7 +86,7 @@ export function dnsRoutes(services: Services) {
     async getDnsUsage(_req, res) {
       const { team } = callerOf(res);
       const [use, active, lastHour, upstream] = await Promise.all([
-        mirror.readUsage(team),
+        readUsage(prisma, team),
         issued.countActive(team),
         countRequests(prisma, team.id),
         upstreamUsage(budgets.readAll, BUDGET_MS_MAX, (error) => log.warn('upstream budget not read', { error })),
