@@ -6,11 +6,10 @@ import {
   type ServiceAccountSpec,
   type ServiceAccountSpecInput,
 } from '@corral/contracts';
-import { recordAudit } from '../audit/record-audit.js';
+import { changesOf, recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { found, invalidField, Problem } from '../problem.js';
-import { changesOf } from './rules.js';
 import {
   type AccountRecord,
   countAccounts,

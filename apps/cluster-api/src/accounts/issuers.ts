@@ -1,11 +1,10 @@
 import { clusterLimits, type TrustedIssuerSpec, textRules } from '@corral/contracts';
-import { recordAudit } from '../audit/record-audit.js';
+import { changesOf, recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { found, invalidField, Problem } from '../problem.js';
 import type { IssuerCalls } from '../tokens/issuer-calls.js';
 import { faultOfConditions } from './claim-conditions.js';
-import { changesOf } from './rules.js';
 import {
   countIssuers,
   deleteIssuer,

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { AuditAction, FieldChange, TeamId, UserId } from '@corral/contracts';
 import type { Transaction } from '../changes/team-changes.js';
 
@@ -56,4 +57,15 @@ export async function recordAudit(
             ${changes && JSON.stringify(changes)}::jsonb, coalesce(${at}::timestamptz, now()))
     RETURNING id`;
   return BigInt((row as { id: bigint | number }).id);
+}
+
+/**
+ * What a declaration changes.
+ *
+ * @param from values by JSON pointer; null for what is new
+ */
+export function changesOf<P extends Readonly<Record<string, unknown>>>(from: P | null, to: P): FieldChange[] {
+  return Object.entries(to)
+    .map(([pointer, value]) => ({ pointer, from: from?.[pointer] ?? null, to: value }))
+    .filter((change) => !isDeepStrictEqual(change.from, change.to));
 }

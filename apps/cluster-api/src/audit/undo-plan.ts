@@ -23,8 +23,8 @@ import { type ClusterRecord, findClusters } from '../clusters/store.js';
 import { pointersInCluster } from '../node-pools/rules.js';
 import { asProblem, invalidField } from '../problem.js';
 import type { Services } from '../services.js';
-import { apiAudit } from './api-entries.js';
-import { dnsAudit } from './dns-entries.js';
+import { apiAudit } from './api-store.js';
+import { dnsAudit } from './dns-store.js';
 import { type AuditFilters, auditLog, noFilters } from './log.js';
 import { auditBody } from './view.js';
 

@@ -1,7 +1,7 @@
 import { type DnsTokenRecord, dnsTokenRecordOf, inForce, isKept, shownOfDnsToken } from '@corral/auth';
 import { type DnsTokenState, roleCovers, type TeamId } from '@corral/contracts';
 import { readClock } from '@corral/database';
-import type { DnsActorRow } from '../audit/dns-entries.js';
+import type { DnsActorRow } from '../audit/dns-store.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { Transaction } from '../changes/team-changes.js';
 import { isBehind, newestFirst, type Position } from '../paging.js';

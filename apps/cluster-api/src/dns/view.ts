@@ -1,6 +1,6 @@
 import type { DnsTokenRecord } from '@corral/auth';
 import type { DnsTokenBody, DnsTokenState, RecordSetChangesBody } from '@corral/contracts';
-import { dnsActorOf } from '../audit/dns-entries.js';
+import { dnsActorOf } from '../audit/dns-store.js';
 import type { RecordSetChange } from './store.js';
 
 /**

@@ -1,7 +1,7 @@
 import { type AuditOutcome, auditActorKinds, type FieldChange, normalEmail } from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
 import type { AuditFilters, AuditQuery, AuditRecord, ReadLog } from './log.js';
-import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-entries.js';
+import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-store.js';
 import type { AuditedAccount } from './record-audit.js';
 
 /** Who acted: exactly one of them, or none for the service itself. */

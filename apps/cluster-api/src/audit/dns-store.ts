@@ -1,8 +1,8 @@
 import { type AuditActorKind, type AuditOutcome, normalEmail, parseId } from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
-import { credentialOf } from './api-entries.js';
+import { credentialOf } from './api-store.js';
 import type { AuditFilters, AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from './log.js';
-import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-entries.js';
+import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-store.js';
 import type { AuditedAccount } from './record-audit.js';
 
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
