@@ -37,8 +37,8 @@ const uuid = new RegExp(uuidPattern, 'i');
  */
 export const parseId = (text: string): string | null => (uuid.test(text) ? text.toLowerCase() : null);
 
-/** Parses the provider's number of a server, as in paths; null when it is invalid. */
-export function parseServerId(text: string): number | null {
+/** Parses a whole number of at least 1, such as the provider's number of a server or an action; null for any other text. */
+export function parseNumber(text: string): number | null {
   const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
   return Number.isSafeInteger(id) ? id : null;
 }

@@ -6,7 +6,7 @@ import { parseInvitationPost, parseTeamPut, readsAsForeignSlug } from '../src/cl
 import { parseAdoptedServerPost } from '../src/cluster/servers/adopted-server.js';
 import { parseCreateDemo } from '../src/dns/requests.js';
 import { placeOf } from '../src/field-messages.js';
-import { parseServerId } from '../src/ids.js';
+import { parseNumber } from '../src/ids.js';
 import { cutText, isShownName, shownNameOf, storableText, textRules } from '../src/text-rules.js';
 import { parseTime } from '../src/time.js';
 import { refusedFields } from './refused-fields.js';
@@ -175,13 +175,13 @@ describe('the address of an invitation', () => {
   });
 });
 
-describe('the number of a server', () => {
+describe('a number of the provider', () => {
   it('is a positive integer that JavaScript does not round', () => {
-    const wrong = ['0', '01', '-1', '1.5', '1e3', '', 'web', '9007199254740992', '99999999999999999999'];
+    const wrong = ['0', '01', '-1', '1.5', '1e3', '', '1 ', '1\0', 'web', '9007199254740992', '99999999999999999999'];
 
-    expect(wrong.filter((text) => parseServerId(text) !== null)).toEqual([]);
-    expect(parseServerId('4711')).toBe(4711);
-    expect(parseServerId('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER);
+    expect(wrong.filter((text) => parseNumber(text) !== null)).toEqual([]);
+    expect(parseNumber('4711')).toBe(4711);
+    expect(parseNumber('9007199254740991')).toBe(Number.MAX_SAFE_INTEGER);
   });
 });
 

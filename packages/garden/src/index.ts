@@ -1,6 +1,7 @@
 export { type Denial, denialSentence } from './calls/admission.js';
 export type { GardenCall } from './calls/call.js';
 export { type FieldConflict, GardenError, type GardenErrorKind, isGardenError } from './calls/garden-error.js';
+export { objectIn, objectsIn, textIn } from './calls/json.js';
 export type { CatalogueVersion, CloudProfile, ImageVersion, MachineType } from './catalogue/cloud-profile.js';
 export { type GardenFeature, gardenFeatures, gardenFeaturesVariable } from './catalogue/garden-features.js';
 export type {

@@ -27,7 +27,8 @@ export async function freePort(): Promise<number> {
   throw new Error(`No port from ${LOWEST} to ${HIGHEST} was free in ${TRIES_MAX} tries.`);
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether nobody listens on a port of 127.0.0.1. */
+export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));

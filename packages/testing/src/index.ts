@@ -1,7 +1,7 @@
 export { describeFailure, writeLogs } from './failures/describe-failure.js';
 export { explainFailures } from './failures/explain.js';
 export { type FlakyProxy, startFlakyProxy } from './flaky-proxy.js';
-export { freePort } from './free-port.js';
+export { freePort, isFree } from './free-port.js';
 export { markdownTable } from './markdown-table.js';
 export {
   describeEachNeeding,

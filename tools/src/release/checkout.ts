@@ -15,7 +15,7 @@ export interface Checkout {
   remove(): void;
 }
 
-const PROGRAMS = ['dns-gateway', 'cluster-api', 'reconciler', 'admin', 'cli', 'console'];
+export const PROGRAMS = ['dns-gateway', 'cluster-api', 'reconciler', 'admin', 'cli', 'console'];
 
 /** Takes the current commit of a repository, gives it a version, and builds it. Changes that are not committed are not in it. */
 export function buildCheckout(repository: string, version: string): Checkout {

@@ -2,9 +2,7 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clusterOpenApi, dnsOpenApi, dnsRoutes } from '@corral/contracts';
 import { archive } from './archive.js';
-import type { Checkout } from './checkout.js';
-
-const PROGRAMS = ['dns-gateway', 'cluster-api', 'reconciler', 'admin', 'cli', 'console'];
+import { type Checkout, PROGRAMS } from './checkout.js';
 
 /** The chart, as `helm package` names it. */
 export function packChart({ folder, version, epoch }: Checkout, out: string): void {

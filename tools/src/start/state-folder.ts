@@ -1,7 +1,6 @@
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { freePort } from '@corral/testing';
+import { freePort, isFree } from '@corral/testing';
 
 export interface StateFolder {
   readonly root: string;
@@ -62,12 +61,4 @@ export async function choosePorts(folder: StateFolder, set: Partial<Ports>): Pro
   }
   folder.write('ports.json', ports);
   return ports;
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }

@@ -1,7 +1,14 @@
 import { clusterPhases } from '@corral/contracts';
 import { Command, Option } from 'commander';
 import type { WithCli } from '../cli.js';
-import { allowRemovalsOption, dryRunOption, filesOption, timeoutOption, yesOption } from '../settings/options.js';
+import {
+  allowRemovalsOption,
+  dryRunOption,
+  filesOption,
+  neededFiles,
+  timeoutOption,
+  yesOption,
+} from '../settings/options.js';
 import { applyClusters, diffDocuments, planToFile } from './apply.js';
 import { deleteClusters } from './delete.js';
 import type { LifecycleOptions } from './end-operation.js';
@@ -14,7 +21,6 @@ import { setSchedule } from './sleep.js';
 import { waitForClusters } from './wait.js';
 
 const waitOption = () => new Option('--wait', 'wait until the operation has ended');
-const neededFiles = () => filesOption().makeOptionMandatory();
 const pruneOption = () =>
   new Option('--prune', 'also plan the deletion of the clusters of the team that no file names');
 

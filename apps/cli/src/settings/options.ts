@@ -48,6 +48,7 @@ export const timeoutOption = (): Option =>
 
 export const filesOption = (): Option =>
   new Option('-f, --file <paths...>', 'files and folders in YAML or JSON; `-` reads standard input');
+export const neededFiles = (): Option => filesOption().makeOptionMandatory();
 export const dryRunOption = (): Option => new Option('--dry-run', 'show what would change, and change nothing');
 export const yesOption = (): Option => new Option('-y, --yes', 'do not ask');
 export const allowRemovalsOption = (): Option =>

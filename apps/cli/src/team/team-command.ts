@@ -1,10 +1,8 @@
 import { Command } from 'commander';
 import type { WithCli } from '../cli.js';
-import { allowRemovalsOption, dryRunOption, filesOption, timeoutOption, yesOption } from '../settings/options.js';
+import { allowRemovalsOption, dryRunOption, neededFiles, timeoutOption, yesOption } from '../settings/options.js';
 import { applyTeam, diffTeam } from './apply.js';
 import { exportTeam } from './export.js';
-
-const neededFiles = () => filesOption().makeOptionMandatory();
 
 /** A team as files in git declare it. */
 export const teamFileCommands = (withCli: WithCli): Command[] => [

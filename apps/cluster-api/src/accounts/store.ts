@@ -10,6 +10,7 @@ import {
 } from '@corral/contracts';
 import type { PersonCaller } from '../changes/caller.js';
 import type { Transaction } from '../changes/team-changes.js';
+import { newestFirst } from '../paging.js';
 import { found, Problem } from '../problem.js';
 
 export interface AccountRecord {
@@ -110,8 +111,6 @@ export async function saveAccount(
 export async function deleteAccount(tx: Transaction, teamId: TeamId, id: string): Promise<void> {
   await tx.serviceAccount.delete({ where: { id, teamId }, select: { id: true } });
 }
-
-const newestFirst = [{ createdAt: 'desc' as const }, { id: 'asc' as const }];
 
 /** The tokens that people created for an account, newest first. */
 export async function listAccountTokens(

@@ -6,7 +6,7 @@ import {
   type OperationId,
   type ProjectServer,
   parseAdoptedServerPost,
-  parseServerId,
+  parseNumber,
 } from '@corral/contracts';
 import type { Request, RequestHandler, Response } from 'express';
 import { recordSetsOfServer } from '../dns/pointing.js';
@@ -103,7 +103,7 @@ function refOf(req: Request): string {
 }
 
 function serverIdOf(req: Request): number {
-  const id = parseServerId(req.params.server_id as string);
+  const id = parseNumber(req.params.server_id as string);
   if (id === null) throw notFound();
   return id;
 }

@@ -2,7 +2,7 @@ import {
   type AdoptedServerSpec,
   joinsByCommand,
   type ProjectServer,
-  parseServerId,
+  parseNumber,
   type ServerArchitecture,
   type ServerKind,
   wipeAcknowledgement,
@@ -34,7 +34,7 @@ export const WIPE = wipeAcknowledgement.confirm;
  * @param found what the provider reports about a cloud server: its type, location and architecture are not typed
  */
 export function adoptionSpec(draft: AdoptionDraft, found: ProjectServer | null): AdoptedServerSpec | null {
-  const serverID = parseServerId(draft.number.trim());
+  const serverID = parseNumber(draft.number.trim());
   if (serverID === null) return null;
   if (joinsByCommand(draft.kind)) {
     const [serverType, location] = [draft.serverType.trim(), draft.location.trim()];

@@ -1,8 +1,9 @@
 import { dnsCallerOf } from '@corral/auth';
+import { parseNumber } from '@corral/contracts';
 import { queryOf, scopeOf, sendJsonText } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
 import { notFound } from '../dns-error.js';
-import { paginationOf, parseActionIds, parseActionQuery, parseId } from '../http/request.js';
+import { paginationOf, parseActionIds, parseActionQuery } from '../http/request.js';
 import type { Services } from '../services.js';
 import { findActions } from './follow-actions.js';
 
@@ -54,7 +55,7 @@ export function actionRoutes(services: Services): Record<ActionRoute, RequestHan
   };
   const get: RequestHandler = async (req, res) => {
     await checkZone(req, res);
-    const id = parseId(req.params.id as string);
+    const id = parseNumber(req.params.id as string);
     const [action] = id === null ? [] : await find(res, [id]);
     if (action === undefined) throw notFound('action');
     sendJsonText(res, 200, `{"action":${action.body}}`);

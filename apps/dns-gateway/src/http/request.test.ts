@@ -11,7 +11,6 @@ import {
   paginationOf,
   parseActionIds,
   parseActionQuery,
-  parseId,
   parseLabelSelector,
   parsePage,
   parseRrsetQuery,
@@ -124,21 +123,6 @@ describe('ids of actions', () => {
     ['one invalid id among valid ones', 'id=1&id=0'],
   ])('are refused when there are %s', (_what, text) => {
     expect(fieldOf(refusalOf(() => parseActionIds(query(text))))).toEqual(['invalid_input', 'id']);
-  });
-
-  it.each([
-    ['1', 1],
-    ['9007199254740991', 9_007_199_254_740_991],
-    ['9007199254740992', null],
-    ['0', null],
-    ['-1', null],
-    ['1.0', null],
-    ['01', null],
-    ['1 ', null],
-    ['', null],
-    ['1\0', null],
-  ])('%j is parsed as the id %j', (text, expected) => {
-    expect(parseId(text)).toBe(expected);
   });
 });
 

@@ -1,4 +1,12 @@
-import { actionStatuses, dnsBodyLimits, dnsLimits, type Pagination, sortFields, sortPattern } from '@corral/contracts';
+import {
+  actionStatuses,
+  dnsBodyLimits,
+  dnsLimits,
+  type Pagination,
+  parseNumber,
+  sortFields,
+  sortPattern,
+} from '@corral/contracts';
 import type { ActionSortKey, LabelRequirement, RrsetSelection, SortKey } from '@corral/dns-data';
 import { type IsRespelled, jsonObjectOf } from '@corral/http-api';
 import type { Request } from 'express';
@@ -118,16 +126,10 @@ export function parseActionIds(query: URLSearchParams): number[] {
     throw invalidInput('id', `may be sent at most ${dnsLimits.actionIdsPerRequest} times`);
   }
   return texts.map((text) => {
-    const id = parseId(text);
+    const id = parseNumber(text);
     if (id === null) throw invalidInput('id', 'must be the whole number of an action');
     return id;
   });
-}
-
-/** @returns null for text that cannot be an upstream id */
-export function parseId(text: string): number | null {
-  const id = /^[1-9]\d{0,15}$/.test(text) ? Number(text) : Number.NaN;
-  return Number.isSafeInteger(id) ? id : null;
 }
 
 export function pageOf<T>(items: readonly T[], { page, perPage }: Page): T[] {
@@ -151,7 +153,7 @@ export function paginationOf({ page, perPage }: Page, total: number): Pagination
 function positiveInteger(query: URLSearchParams, key: string): number | null {
   const texts = query.getAll(key);
   if (texts.length === 0) return null;
-  const value = texts.length === 1 ? parseId(texts[0] as string) : null;
+  const value = texts.length === 1 ? parseNumber(texts[0] as string) : null;
   if (value === null) throw invalidInput(key, 'must be one whole number of at least 1');
   return value;
 }

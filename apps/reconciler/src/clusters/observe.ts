@@ -1,6 +1,15 @@
 import { createHash } from 'node:crypto';
-import { isObject, type JsonObject } from '@corral/contracts';
-import { type FieldManager, isAppliedBy, type Shoot, type ShootCondition, type ShootStatus } from '@corral/garden';
+import type { JsonObject } from '@corral/contracts';
+import {
+  type FieldManager,
+  isAppliedBy,
+  objectIn,
+  objectsIn,
+  type Shoot,
+  type ShootCondition,
+  type ShootStatus,
+  textIn,
+} from '@corral/garden';
 import semver from 'semver';
 import { type ProviderProblem, problemOf, remainingIn, workersIn } from './judge/provider-problems.js';
 import type { Desired, Observed } from './model.js';
@@ -103,7 +112,7 @@ export interface GardenCondition {
 const gardenFinalizer = /^gardener$|(^|\.)gardener\.cloud(\/|$)/;
 
 export function factsOf({ metadata, managers, spec, status }: Shoot): ShootFacts {
-  const workers = listIn(objectIn(spec, 'provider'), 'workers').map(workerFacts);
+  const workers = objectsIn(objectIn(spec, 'provider'), 'workers').map(workerFacts);
   const { lastOperation } = status;
   return {
     uid: metadata.uid,
@@ -232,23 +241,6 @@ function gardenCondition({ type, status, reason }: ShootCondition): GardenCondit
 function dateOf(time: string | null): Date | null {
   const date = new Date(time ?? '');
   return Number.isNaN(date.getTime()) ? null : date;
-}
-
-// Values that are missing or have an unexpected type read as absent.
-
-function objectIn(value: JsonObject, key: string): JsonObject {
-  const member = value[key];
-  return isObject(member) ? member : {};
-}
-
-function listIn(value: JsonObject, key: string): JsonObject[] {
-  const member = value[key];
-  return Array.isArray(member) ? member.filter(isObject) : [];
-}
-
-function textIn(value: JsonObject, key: string): string | null {
-  const member = value[key];
-  return typeof member === 'string' && member !== '' ? member : null;
 }
 
 /** Operation types that bring about a specification. The others migrate or delete. */

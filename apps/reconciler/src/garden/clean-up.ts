@@ -1,7 +1,7 @@
 import type { Prisma } from '@corral/database';
 import { type GardenClient, GardenError } from '@corral/garden';
 import { backoffMs, type Log, spreadMs } from '@corral/service';
-import { claimRows, timeIn } from '../loop/claim.js';
+import { claimRows, retry, timeIn } from '../loop/claim.js';
 
 export type CleanupOutcome = 'gone' | 'waiting' | 'failed';
 
@@ -16,7 +16,6 @@ export interface CleanUpDeps {
 const BATCH = 10;
 /** Longer than the two calls of one deletion. */
 const CLAIM_MS = 60_000;
-const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 
 /**
  * Deletes the credentials that deleted connections left in the garden. The garden releases them when the last Shoot that

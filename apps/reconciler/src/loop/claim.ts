@@ -1,5 +1,8 @@
 import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 
+/** The pauses of a claimed row whose work has failed: from ten seconds to an hour. */
+export const retry = { firstMs: 10_000, maxMs: 3_600_000 };
+
 /** Where due times are. The texts are SQL of ours. */
 interface DueColumn {
   readonly table: string;

@@ -1,7 +1,7 @@
 import { backoffMs, spreadMs } from '@corral/service';
+import { retry } from '../loop/claim.js';
 import type { Delivery } from './connect-mail-server.js';
 
-const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 /** A rejected mailbox may be created later, but frequent retries are unwelcome. */
 const REFUSED_RETRY_MS = 6 * 3_600_000;
 

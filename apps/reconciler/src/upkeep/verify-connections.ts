@@ -22,7 +22,7 @@ import {
 } from '@corral/contracts';
 import { type Prisma, rowClock } from '@corral/database';
 import { aroundMs, backoffMs, type Log, spreadMs } from '@corral/service';
-import { claimRows } from '../loop/claim.js';
+import { claimRows, retry } from '../loop/claim.js';
 import { type OpenToken, openOrReport } from '../loop/provider-token.js';
 import type { RowJobs } from '../loop/sweep.js';
 import { inBatches } from '../loop/work.js';
@@ -45,7 +45,6 @@ const BATCH = 20;
 /** Longer than a verification including its confirmation. */
 const CLAIM_MS = 60_000;
 const DAY_MS = 86_400_000;
-const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 /** Independent of the connection's phase. */
 const UNREADABLE = 'The stored token cannot be decrypted. Enter it in the connection again.';
 

@@ -3,6 +3,7 @@ import type { TeamId, WebhookId } from '@corral/contracts';
 import { type Prisma, readClock } from '@corral/database';
 import type { KeyRing } from '@corral/secrets';
 import { backoffMs, type CallGuard, type Log, spreadMs } from '@corral/service';
+import { retry } from '../loop/claim.js';
 import { failureOf, type Message, messageOfEvent, messageOfNotice, signedHeaders } from './message.js';
 import type { ClaimedWebhook, WebhookProgress, WebhookStore } from './store.js';
 
@@ -25,7 +26,6 @@ const LEASE_MS = 60_000;
 const PASS_MS = 20_000;
 /** Passes of one team at the same time in a process, which has 16: receivers that answer slowly delay only their own team. */
 const TEAM_PASSES = 4;
-const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 
 /** Passes over webhooks. One more than its team may have does nothing, and the webhook stays due. */
 export function deliverWebhooks(deps: DeliverDeps) {

@@ -5,9 +5,8 @@ import { hostedNameNameSchema } from './clusters/hosted-name.js';
 import { clusterNameSchema, poolNameSchema, refSchema } from './clusters/requests.js';
 import { clusterLimits } from './limits.js';
 import type { ClusterRoute } from './route.js';
-import { uuid } from './schema-parts.js';
+import { number, uuid } from './schema-parts.js';
 
-const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
 const slug = {
   description: 'Slug of a team of the caller.',
   schema: slugSchema,

@@ -29,6 +29,10 @@ export const email = { type: 'string', format: 'email', minLength: 1 } as const;
 export const text = { type: 'string' } as const;
 export const filled = { type: 'string', minLength: 1 } as const;
 export const count = { type: 'integer', minimum: 0 } as const;
+/** Numeric ids of teams, members and users. */
+export const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
+/** A net amount as a decimal string, so that clients do not round money; null when the price is unknown. */
+export const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
 /**
  * A request member that is compared as a whole and never stored. A wrong one is reported for its meaning, not its form.
  * The limits of the whole body bound its contents.

@@ -1,9 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { exactly } from '../../schema-objects.js';
-import { count, filled, optionalTime } from '../schema-parts.js';
+import { amount, count, filled, optionalTime } from '../schema-parts.js';
 
-/** A net amount as a decimal string, so that clients do not round money; null when the price is unknown. */
-const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
 const names = { type: 'array', items: filled } as const;
 
 const version = {

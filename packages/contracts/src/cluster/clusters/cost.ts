@@ -1,9 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { exactly } from '../../schema-objects.js';
-import { count, optionalTime, text } from '../schema-parts.js';
+import { amount, count, optionalTime, text } from '../schema-parts.js';
 
-/** A decimal string, so that clients do not round money; null when the price is unknown. */
-const amount = { type: ['string', 'null'], pattern: '^\\d+(\\.\\d+)?$' } as const;
 /** A signed amount; negative for savings. */
 const difference = { type: ['string', 'null'], pattern: '^-?\\d+(\\.\\d+)?$' } as const;
 

@@ -5,11 +5,8 @@ import { textRules } from '../../text-rules.js';
 import { roleSchema } from '../clusters/requests.js';
 import { clusterLimits } from '../limits.js';
 import type { Role } from '../roles.js';
-import { compared, email, filled, optionalTime, text, time, uuid } from '../schema-parts.js';
+import { compared, email, filled, number, optionalTime, text, time, uuid } from '../schema-parts.js';
 import { subscriptionSchema } from './subscription.js';
-
-/** Numeric ids of teams, members and users. */
-const number = { type: 'integer', minimum: 1, maximum: 2_147_483_647 } as const;
 
 const shownInvitation = {
   id: uuid,
