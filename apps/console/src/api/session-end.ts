@@ -1,18 +1,11 @@
-import { useSyncExternalStore } from 'react';
+import { followedValue } from './followed-value.js';
 
-let hasEnded = false;
-const listeners = new Set<() => void>();
-
-function set(value: boolean): void {
-  if (hasEnded === value) return;
-  hasEnded = value;
-  for (const listener of listeners) listener();
-}
+const hasEnded = followedValue(false);
 
 /** An API answered that there is no session any more. */
-export const noteSessionEnd = (): void => set(true);
+export const noteSessionEnd = (): void => hasEnded.set(true);
 /** The person has signed in again. */
-export const noteSessionStart = (): void => set(false);
+export const noteSessionStart = (): void => hasEnded.set(false);
 
 let channel: BroadcastChannel | undefined;
 
@@ -31,11 +24,4 @@ export function onSessionElsewhere(run: () => void): () => void {
   return () => tabs().removeEventListener('message', run);
 }
 
-export const useSessionEnded = (): boolean =>
-  useSyncExternalStore(
-    (listener) => {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    () => hasEnded,
-  );
+export const useSessionEnded = hasEnded.use;

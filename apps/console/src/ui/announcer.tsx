@@ -1,22 +1,13 @@
-import { useSyncExternalStore } from 'react';
+import { followedValue } from '../api/followed-value.js';
 
-let message = '';
-const listeners = new Set<() => void>();
+const message = followedValue('');
 
 /** Tells screen readers, politely, what happened. Anything announced also stands on the page. */
-export function announce(text: string): void {
-  message = text;
-  for (const listener of listeners) listener();
-}
-
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+export const announce = message.set;
 
 /** The one live region of the console. */
 export function Announcer() {
-  const text = useSyncExternalStore(subscribe, () => message);
+  const text = message.use();
   return (
     <div role="log" aria-live="polite" className="visually-hidden">
       {text}
