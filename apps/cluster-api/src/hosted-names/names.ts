@@ -116,10 +116,10 @@ export async function removeHostedName(
     const known = found(await findHostedName(tx, team.id, cluster, name));
     if (known.removalRequestedAt !== null) return known;
     // The row first: a pass that replaces the token locks it before the token.
-    const removing = await requestRemoval(tx, known, now);
+    const removing = await requestRemoval(tx, team.id, known, now);
     if (removing.dnsTokenId !== null) await revokeDnsToken(tx, team, removing.dnsTokenId, caller);
     // Nothing is put into a cluster before there is a token.
-    else if (removing.checkedAt === null) await deleteHostedName(tx, removing);
+    else if (removing.checkedAt === null) await deleteHostedName(tx, team.id, removing);
     const { id } = found(await findCluster(tx, team.id, cluster));
     const target = { kind: 'Cluster', id, name: cluster };
     await recordAudit(tx, caller, { action: 'cluster.remove_name', target, detail: { name } }, now);

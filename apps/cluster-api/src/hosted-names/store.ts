@@ -69,9 +69,15 @@ export async function insertHostedName(tx: Transaction, wanted: NewHostedName): 
 }
 
 /** Has its objects removed. The row goes with the last of them. */
-export async function requestRemoval(tx: Transaction, { id }: HostedNameRecord, now: Date): Promise<HostedNameRecord> {
-  await lockRows(tx, 'hosted_name', { id });
-  const { dueAt } = await tx.hostedName.findUniqueOrThrow({ where: { id }, select: { dueAt: true } });
+export async function requestRemoval(
+  tx: Transaction,
+  teamId: TeamId,
+  { id }: HostedNameRecord,
+  now: Date,
+): Promise<HostedNameRecord> {
+  const where = { id, teamId };
+  await lockRows(tx, 'hosted_name', { id, team_id: teamId });
+  const { dueAt } = await tx.hostedName.findUniqueOrThrow({ where, select: { dueAt: true } });
   const data = {
     state: 'Removing',
     message: '',
@@ -79,10 +85,10 @@ export async function requestRemoval(tx: Transaction, { id }: HostedNameRecord, 
     dueAt: removalDueAt(dueAt, now),
     failures: 0,
   };
-  return recordOf(await tx.hostedName.update({ where: { id }, data, select }));
+  return recordOf(await tx.hostedName.update({ where, data, select }));
 }
 
 /** Forgets a name of which nothing is in the cluster. */
-export async function deleteHostedName(tx: Transaction, { id }: HostedNameRecord): Promise<void> {
-  await tx.hostedName.delete({ where: { id }, select: { id: true } });
+export async function deleteHostedName(tx: Transaction, teamId: TeamId, { id }: HostedNameRecord): Promise<void> {
+  await tx.hostedName.delete({ where: { id, teamId }, select: { id: true } });
 }
