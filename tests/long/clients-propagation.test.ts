@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding, freePort } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import {
   builtInAddress,
   certifyUpstreamName,
@@ -14,8 +14,10 @@ import { type ForwardProxy, startForwardProxy } from '../support/clients/forward
 import { playCertificates } from '../support/clients/matrix/certificates-story.js';
 import { provide, stageOf } from '../support/clients/matrix/describe-clients.js';
 import { clientRows } from '../support/clients/matrix/rows.js';
+import { apply, type Stage } from '../support/clients/matrix/stage.js';
 import { type Pebble, startPebble } from '../support/clients/pebble.js';
-import { type System, startSystem } from '../support/system/start-system.js';
+import { type System, startSystem, ZONE } from '../support/system/start-system.js';
+import type { Env } from '../support/system/system-parts.js';
 
 /** Longer than certbot waits beyond the end of the action. */
 const LATE_MS = 4_000;
@@ -29,38 +31,50 @@ describeNeeding(describe, missingOf(client), 'name servers that answer late', ()
   let system: System;
   let proxy: ForwardProxy;
   let authority: Pebble;
-  beforeAll(async () => {
+  beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'corral-propagation-'));
-    await certifyUpstreamName(folder);
-    const tlsPort = await freePort();
-    system = await startSystem({
-      teams: [row.name],
-      demos: true,
-      gatewayEnv: (_index, { dnsPort }) => ({
-        ...tlsOfUpstreamName(folder, tlsPort),
-        DNS_NAME_SERVERS: `127.0.0.1:${dnsPort},localhost:${dnsPort}`,
-      }),
-    });
-    await system.cloud.admin('POST', '/name-server', { delayMs: LATE_MS });
-    proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
-    authority = await startPebble(await pebble(), { dnsPort: system.cloud.dnsPort, trusted: join(folder, 'ca.pem') });
   });
-  afterAll(async () => {
+  afterEach(async () => {
     await authority?.stop();
     await proxy?.stop();
     await system?.stop();
     await rm(folder, { recursive: true, force: true });
   });
 
-  it('have the challenge of an unchanged certbot before the authority looks', async () => {
+  async function certbotBeside(settings: (dnsPort: number) => Env): Promise<Stage> {
+    await certifyUpstreamName(folder);
+    const tlsPort = await freePort();
+    system = await startSystem({
+      teams: [row.name],
+      demos: true,
+      gatewayEnv: (_index, { dnsPort }) => ({ ...tlsOfUpstreamName(folder, tlsPort), ...settings(dnsPort) }),
+    });
+    await system.cloud.admin('POST', '/name-server', { delayMs: LATE_MS });
+    proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
+    authority = await startPebble(await pebble(), { dnsPort: system.cloud.dnsPort, trusted: join(folder, 'ca.pem') });
     const around = {
       system,
       endpoint: () => ({}),
       builtIn: ({ token }: { token: string }) => builtInAddress(folder, { proxyUrl: proxy.url, token }),
       authority: () => authority.env,
     };
-    const stage = await stageOf({ row, client }, around, join(folder, 'stage'));
+    return stageOf({ row, client }, around, join(folder, 'stage'));
+  }
 
-    expect(await playCertificates(stage)).toEqual({ runs: 'first' });
+  it('have the challenge of an unchanged certbot before the authority looks', async () => {
+    const known = (dnsPort: number) => ({ DNS_NAME_SERVERS: `127.0.0.1:${dnsPort},localhost:${dnsPort}` });
+
+    expect(await playCertificates(await certbotBeside(known))).toEqual({ runs: 'first' });
+  }, 600_000);
+
+  it('do not have it yet where operators have not listed them', async () => {
+    const stage = await certbotBeside(() => ({}));
+
+    const { ok, said } = await apply(stage, { certificates: [[`${stage.team.slug}.${ZONE}`]] });
+
+    expect({ ok, said }).toEqual({
+      ok: false,
+      said: expect.stringMatching(/(Error retrieving|No|Incorrect) TXT record/),
+    });
   }, 600_000);
 });
