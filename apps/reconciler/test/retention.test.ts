@@ -324,6 +324,23 @@ describe('sweeps', () => {
       expect(await sweep(at.pool)).toEqual({});
     });
 
+    it.each(['ä', '😀'])('is never cut inside a character (%s)', async (character) => {
+      const bodies = [0, 1, 2, 3].map((before) => 'x'.repeat(before) + character.repeat(20_000));
+      const ids = [];
+      for (const body of bodies) ids.push(await addEntry(body));
+
+      await sweep(at.pool);
+
+      for (const [index, body] of bodies.entries()) {
+        const left = await kept(ids[index] as number);
+        expect(left).toMatchObject({ bytes: Buffer.byteLength(body), sha256: sha256(body) });
+        expect(body.startsWith(left.body)).toBe(true);
+        const bytes = Buffer.byteLength(left.body);
+        expect(bytes).toBeLessThanOrEqual(BYTES);
+        expect(bytes).toBeGreaterThan(BYTES - Buffer.byteLength(character));
+      }
+    });
+
     it('stays whole at any age while its write is pending, since the settlement needs it', async () => {
       const body = 'x'.repeat(BYTES + 1);
       const id = await addEntry(body, 'request', 'pending');

@@ -272,6 +272,25 @@ describe('recording', () => {
       expect((await hoursOf(acme))[0]).toMatchObject({ writes: 1, final: true });
     });
 
+    it('keeps requests that were added up to its end, while it waits for a write', async () => {
+      await record('02:30');
+      await givenRequests(acme, '02:40', 5);
+      await givenWrite(acme, '02:41', { state: 'pending' });
+      await record('03:10');
+      await add(`UPDATE dns_audit_entry SET state = 'completed'`);
+
+      await record('10:30');
+
+      expect((await hoursOf(acme))[0]).toEqual({
+        hour: '02:00',
+        requests: 5,
+        writes: 1,
+        refused: 0,
+        records: 0,
+        final: true,
+      });
+    });
+
     it('is added up late when the recorder did not run, without a state that nobody read', async () => {
       await record('07:30');
       await givenRequests(acme, '08:10', 5);

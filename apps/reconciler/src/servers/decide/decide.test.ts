@@ -20,7 +20,7 @@ import {
   second,
   times,
 } from '../../../test/support/a-server.js';
-import { judgeClusterFailure, judgeProviderFailure } from '../judge.js';
+import { judgeClusterFailure, judgeProviderFailure, waitingSince } from '../judge.js';
 import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } from '../model.js';
 import { decide } from './decide.js';
 
@@ -54,6 +54,10 @@ describe('adoption', () => {
         having({ isLocked: true }),
         'Failed failed server_locked',
       ],
+      ['fails if protected', aWanted(), having({ isRebuildProtected: true }), 'Failed failed server_protected'],
+      ['fails in rescue', aWanted(), having({ isInRescue: true }), 'Failed failed server_in_rescue'],
+      ['fails with an ISO', aWanted(), having({ hasIso: true }), 'Failed failed server_iso_mounted'],
+      ['fails if it differs', aWanted(), having({ serverType: 'cx52' }), 'Failed failed server_changed'],
       ['fails without the server', aWanted(), { ...ready, server: 'absent' }, 'Failed failed server_gone'],
       ['fails without an image', aWanted(), { ...ready, image: 'absent' }, 'Failed failed server_image_missing'],
       ['fails when the disk is too small', aWanted(), having({ diskGb: 4 }), 'Failed failed server_disk_too_small'],
@@ -115,6 +119,28 @@ describe('adoption', () => {
       step: Step['do'] = 'requestRebuild',
       wanted = aWanted(),
     ) => judgeProviderFailure({ wanted, now, times, random: 0 }, step, failure);
+
+    const refused = (code: string) => ({ kind: 'refused', status: 423, code }) as const;
+    const readOnly = { kind: 'credentials_refused', status: 401, code: 'token_readonly' } as const;
+
+    it.each<[string, Parameters<typeof judgeProviderFailure>[2], Step['do'], string]>([
+      ['a protection', refused('protected'), 'requestRebuild', 'Failed failed server_protected'],
+      ['another refusal', refused('invalid_input'), 'requestRebuild', 'Failed failed server_rebuild_refused'],
+      ['a token that may only read', readOnly, 'putLabel', 'Failed failed server_token_rejected'],
+      ['a missing server', { kind: 'absent' }, 'putLabel', 'Failed failed server_gone'],
+      ['no lock', refused('locked'), 'requestRebuild', 'Adopting running'],
+      ['no refused read', refused('protected'), 'readServer', 'Adopting running'],
+    ])('ends an adoption if it is %s', (_what, failure, step, expected) => {
+      expect(said({ do: 'finish', verdict: verdictOf(failure, step) })).toBe(expected);
+    });
+
+    it('has a start, which stays while its reason does', () => {
+      const known = { reason: 'ServerBusy', message: '', since: '2026-01-01T00:00:00.000Z' } as const;
+      const since = (reason: 'ServerBusy' | 'ProviderUnavailable') =>
+        waitingSince({ reason, message: 'x' }, known, now)?.since;
+
+      expect([since('ServerBusy'), since('ProviderUnavailable')]).toEqual([known.since, now.toISOString()]);
+    });
 
     it('is retried with growing delays', () => {
       const waits = [0, 1, 2, 10].map((failures) => {
