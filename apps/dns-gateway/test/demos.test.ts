@@ -1,18 +1,9 @@
-import { checkDnsAnswer, dnsDemoRoutes, dnsLimits, reservedSlugs } from '@corral/contracts';
+import { checkDnsAnswer, dnsDemoRoutes, dnsLimits } from '@corral/contracts';
 import { courseStore } from '@corral/dns-data';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  addCourse,
-  ageDemo,
-  createSet,
-  createWithCode,
-  entriesOf,
-  makeDemo,
-  type TestDemo,
-  upstreamSets,
-} from './support/demos.js';
+import { addCourse, ageDemo, createSet, createWithCode, entriesOf, makeDemo, type TestDemo } from './support/demos.js';
 import { expectError, expectRefusal, fieldsOf } from './support/expect-refusal.js';
-import { type Answer, DEMO_ZONE, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+import { type Answer, DEMO_ZONE, startGateway, type TestGateway } from './support/start-gateway.js';
 
 describe('creation', () => {
   let gateway: TestGateway;
@@ -61,13 +52,6 @@ describe('creation', () => {
       expect(hoursUntil(demo.created_at, demo.expires_at)).toBe(4);
     });
 
-    it.each([300, 604_800])('accepts a ttl of %i', async (ttl) => {
-      const team = await gateway.createTeam(`ttl-${ttl}`);
-      const { demo } = (await create({ ttl }, team.token)).json;
-
-      expect([demo.ttl, hoursUntil(demo.created_at, demo.expires_at) * 3_600]).toEqual([ttl, ttl]);
-    });
-
     it('stores only a hash of the token, and adds an audit entry for the team', async () => {
       const { label, token } = await makeDemo(gateway, {}, gateway.globex.token);
 
@@ -89,13 +73,6 @@ describe('creation', () => {
       ]);
     });
 
-    it('ignores a course code next to a token', async () => {
-      const { token } = await gateway.createTeam('both');
-
-      expect((await create({ course_code: 'NO-SUCH-CODE' }, token)).status).toBe(201);
-      expect((await create({ course_code: 'WORKSHOP' }, 'x'.repeat(64))).status).toBe(401);
-    });
-
     it('is refused to the token of a demo', async () => {
       const demo = await makeDemo(gateway);
 
@@ -114,23 +91,10 @@ describe('creation', () => {
   });
 
   describe('the name of a demo', () => {
-    it('becomes the label', async () => {
-      const { status, json } = await create({ name: 'Caf\u00e9 \u00dcber 2' });
-
-      expect([status, json.demo?.label, json.demo?.name]).toEqual([201, 'cafe-uber-2', 'Caf\u00e9 \u00dcber 2']);
-    });
-
-    it.each(['!!!', 'x'.repeat(101)])('cannot be %j', async (name) => {
+    it.each(['!!!', 'WWW', ' mail '])('cannot be %j', async (name) => {
       const answer = await expectRefusal(gateway, () => create({ name }), 400, 'invalid_input');
 
       expect(fieldsOf(answer)).toEqual(['name']);
-    });
-
-    it('cannot be a reserved word', async () => {
-      for (const name of [...reservedSlugs, 'WWW', ' mail ']) {
-        const answer = await create({ name });
-        expect([name, answer.status, fieldsOf(answer)]).toEqual([name, 400, ['name']]);
-      }
     });
   });
 
@@ -157,11 +121,6 @@ describe('creation', () => {
       await expectRefusal(gateway, () => create({ name: 'by hand' }), 409, 'uniqueness_error');
     });
 
-    it('equal to a team’s label is allowed, since the zones differ', async () => {
-      const team = await gateway.createTeam('twin');
-      expect((await create({ name: 'twin' }, team.token)).status).toBe(201);
-    });
-
     it('is free again no earlier than an hour after the end', async () => {
       const { label } = await makeDemo(gateway, { name: 'held' }, gateway.globex.token);
       expect((await gateway.call('DELETE', `/demos/${label}`, { token: gateway.globex.token })).status).toBe(204);
@@ -177,12 +136,6 @@ describe('creation', () => {
   });
 
   describe('the body', () => {
-    it.each([299, 604_801])('cannot have the ttl %j', async (ttl) => {
-      const answer = await expectRefusal(gateway, () => create({ ttl }), 400, 'invalid_input');
-
-      expect(fieldsOf(answer)).toEqual(['ttl']);
-    });
-
     it('may have at most 4 KiB', async () => {
       const empty = JSON.stringify({ ttl: 0, padding: '' }).length;
       const sized = (bytes: number) => () => create({ ttl: 0, padding: 'x'.repeat(bytes - empty) });
@@ -215,6 +168,7 @@ describe('creation', () => {
 
     it('gives the same answer for a wrong and a deactivated code', async () => {
       await addCourse(gateway, 'LAST-YEAR');
+      await createWithCode(gateway, { course_code: 'WORKSHOP', name: 'wrong 1' });
       expect(await courseStore(gateway.prisma).deactivateCourse('LAST-YEAR')).toBe(true);
       const texts = new Set<string>();
 
@@ -224,14 +178,6 @@ describe('creation', () => {
       }
 
       expect(texts.size).toBe(1);
-    });
-
-    it('does not reveal taken labels without a valid code', async () => {
-      await createWithCode(gateway, { course_code: 'WORKSHOP', name: 'secret' });
-
-      const send = () => createWithCode(gateway, { course_code: 'NO-SUCH-CODE', name: 'secret' });
-
-      await expectRefusal(gateway, send, 403, 'forbidden');
     });
 
     it('counts against the limit of its address first', async () => {
@@ -301,43 +247,19 @@ describe('limits', () => {
       expect([(await create(token, {})).status, (await create(token, {})).status]).toEqual([201, 201]);
       await expectRefusal(gateway, () => create(token, {}), 403, 'resource_limit_exceeded');
     });
-
-    it('is separate from the limits of tokens and records', async () => {
-      const team = await gateway.createTeam('apart');
-      for (let count = 0; count < 6; count += 1) {
-        const demo = await makeDemo(gateway, {}, team.token);
-        expect((await createSet(gateway, demo.token, demo.label, 20)).status).toBe(201);
-      }
-
-      await gateway.issueToken(team);
-      const records = Array.from({ length: 50 }, (_, index) => ({ value: `10.0.0.${index}` }));
-      for (const name of ['a', 'b', 'c', 'd']) {
-        const body = { name: `${name}.apart`, type: 'A', records };
-        const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { token: team.token, body });
-        expect([name, answer.status]).toEqual([name, 201]);
-      }
-    });
   });
 
   describe('the limit of live demos per course', () => {
     it('is reached and never exceeded by concurrent requests', async () => {
-      await addCourse(gateway, 'CROWDED');
+      await addCourse(gateway, 'CROWDED', 5);
+      await addCourse(gateway, 'ANOTHER');
 
-      const answers = await atOnce(60, (at) => create(null, { course_code: 'CROWDED' }, at));
+      const answers = await atOnce(15, (at) => create(null, { course_code: 'CROWDED' }, at));
 
-      expect(tally(answers)).toEqual({ 201: 20, 403: 40 });
+      expect(tally(answers)).toEqual({ 201: 5, 403: 10 });
       const refused = answers.find(({ status }) => status === 403) as Answer;
       expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', ['demos_per_course']]);
-    });
-
-    it('is set per course, and counts no demos of other courses', async () => {
-      await addCourse(gateway, 'SMALL-ONE', 2);
-      await addCourse(gateway, 'ANOTHER');
-      const join = (code: string) => createWithCode(gateway, { course_code: code });
-
-      expect([(await join('SMALL-ONE')).status, (await join('SMALL-ONE')).status]).toEqual([201, 201]);
-      await expectRefusal(gateway, () => join('SMALL-ONE'), 403, 'resource_limit_exceeded');
-      expect((await join('ANOTHER')).status).toBe(201);
+      expect((await createWithCode(gateway, { course_code: 'ANOTHER' })).status).toBe(201);
     });
   });
 
@@ -411,15 +333,6 @@ describe('limits', () => {
       expect((await gateway.call('POST', `${path}/actions/remove_records`, { token, body: remove })).status).toBe(201);
       expect((await createSet(gateway, token, `more.${label}`, 1)).status).toBe(201);
     });
-
-    it('holds for concurrent writes', async () => {
-      const { label, token } = await makeDemo(gateway, {}, gateway.globex.token);
-
-      const answers = await atOnce(32, (at, index) => createSet(at, token, `s${index}.${label}`, 1));
-
-      expect(tally(answers)).toEqual({ 201: 20, 403: 12 });
-      expect(upstreamSets(gateway, label)).toHaveLength(20);
-    });
   });
 
   describe('the requests of demos', () => {
@@ -465,40 +378,19 @@ describe('the switch', () => {
     await gateway.close();
   });
 
-  describe('while demos are switched off', () => {
-    it.each(dnsDemoRoutes.map(({ operationId, method, path }) => [operationId, method, path] as const))(
-      '%s is an unknown path',
-      async (_operation, method, path) => {
-        const ask = () =>
-          off.call(
-            method.toUpperCase(),
-            path.replace('{label}', demo.label),
-            method === 'post' ? { body: { ttl: 300 } } : {},
-          );
-
-        const answer = await expectRefusal(off, ask, 404, 'not_found');
-
-        expect(answer.text).toBe((await off.call('GET', '/no/such/path')).text);
-      },
-    );
-
-    it('a course code has no effect', async () => {
-      const join = () => off.call('POST', '/demos', { token: null, body: { course_code: 'WORKSHOP' } });
-
-      await expectRefusal(off, join, 404, 'not_found');
-    });
-
-    it('the token of a demo is unknown', async () => {
-      for (const path of ['/zones', `/zones/${DEMO_ZONE}`, `/zones/${DEMO_ZONE}/rrsets`]) {
-        await expectRefusal(off, () => off.call('GET', path, { token: demo.token }), 401, 'unauthorized');
-      }
-    });
-
-    it('the OpenAPI document does not contain them', async () => {
-      const { paths } = (await off.call('GET', '/../openapi.json')).json;
-
-      expect(Object.keys(paths).filter((path) => path.startsWith('/demos'))).toEqual([]);
-      expect(Object.keys((await gateway.call('GET', '/../openapi.json')).json.paths)).toContain('/demos');
-    });
+  it('hides routes, course codes, tokens and documentation of demos', async () => {
+    const unknown = await off.call('GET', '/no/such/path');
+    for (const { method, path } of dnsDemoRoutes) {
+      const body = method === 'post' ? { body: { ttl: 300 } } : {};
+      const ask = () => off.call(method.toUpperCase(), path.replace('{label}', demo.label), body);
+      expect((await expectRefusal(off, ask, 404, 'not_found')).text).toBe(unknown.text);
+    }
+    const join = () => off.call('POST', '/demos', { token: null, body: { course_code: 'WORKSHOP' } });
+    await expectRefusal(off, join, 404, 'not_found');
+    for (const path of ['/zones', `/zones/${DEMO_ZONE}/rrsets`]) {
+      await expectRefusal(off, () => off.call('GET', path, { token: demo.token }), 401, 'unauthorized');
+    }
+    const { paths } = (await off.call('GET', '/../openapi.json')).json;
+    expect(Object.keys(paths).filter((path) => path.startsWith('/demos'))).toEqual([]);
   });
 });

@@ -3,17 +3,23 @@ import { sendRaw } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { makeDemo } from './support/demos.js';
 import { expectError, expectRefusal } from './support/expect-refusal.js';
-import { type Answer, startGateway, type TestGateway, type TestTeam, ZONE } from './support/start-gateway.js';
+import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+
+const CONSOLE = 'https://cloud.example.org';
+
+let gateway: TestGateway;
+beforeAll(async () => {
+  gateway = await startGateway({
+    config: {
+      publicUrl: 'https://dns.example.test/v1',
+      securityContact: 'mailto:security@example.test',
+      consoleOrigins: [CONSOLE, 'http://127.0.0.1:4000'],
+    },
+  });
+});
+afterAll(() => gateway.close());
 
 describe('public pages', () => {
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    gateway = await startGateway({
-      config: { publicUrl: 'https://dns.example.test/v1', securityContact: 'mailto:security@example.test' },
-    });
-  });
-  afterAll(() => gateway.close());
-
   const send = (path: string, method = 'GET') => sendRaw(gateway.url, { path, method });
 
   describe('without a token', () => {
@@ -26,9 +32,7 @@ describe('public pages', () => {
 
     it.each([
       ['/docs/', 'text/html; charset=utf-8', 'swagger-ui'],
-      ['/docs/index.html', 'text/html; charset=utf-8', 'swagger-ui'],
       ['/docs/swagger-initializer.js', 'application/javascript; charset=utf-8', "'../openapi.json'"],
-      ['/docs/swagger-ui.css', 'text/css; charset=utf-8', '.swagger-ui'],
     ])('%s is a page', async (path, type, text) => {
       const answer = await send(path);
 
@@ -63,24 +67,13 @@ describe('public pages', () => {
       expect(answer.headers['cache-control']).toBe('no-store');
     });
 
-    it.each(['/', '/docs/../package.json', '/docs/%00', '/.env'])('%s is not found', async (path) => {
+    it.each(['/', '/docs/../package.json'])('%s is not found', async (path) => {
       expectError(await send(path), 404, 'not_found');
-    });
-
-    it('no answer shows what the gateway is built with, or allows another site to read it', async () => {
-      for (const path of ['/v1/zones', '/healthz', '/docs/', '/none']) {
-        const { headers } = await send(path);
-        expect([headers['x-powered-by'], headers.server, headers['access-control-allow-origin']]).toEqual([
-          undefined,
-          undefined,
-          undefined,
-        ]);
-      }
     });
   });
 
   describe('a page that never changes', () => {
-    it.each(['/openapi.json', '/docs/', '/docs/swagger-ui-bundle.js'])(
+    it.each(['/openapi.json', '/docs/'])(
       '%s is sent compressed, and only once to a client that caches it',
       async (path) => {
         const asked = { headers: { 'Accept-Encoding': 'gzip, br' } };
@@ -96,13 +89,6 @@ describe('public pages', () => {
         expect([again.status, again.text, again.headers.etag]).toEqual([304, '', etag]);
       },
     );
-
-    it('is sent uncompressed to a client that accepts no compression', async () => {
-      const { headers, text } = await send('/docs/');
-
-      expect([headers['content-encoding'], headers.vary]).toEqual([undefined, 'Accept-Encoding']);
-      expect(text).toContain('swagger-ui');
-    });
   });
 
   it.each(['/v1/zones', '/healthz', '/docs/', '/none'])(
@@ -113,19 +99,13 @@ describe('public pages', () => {
       expect(headers['x-content-type-options']).toBe('nosniff');
       expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
       expect(headers['content-security-policy']).toContain("script-src 'self'");
+      const others = ['x-powered-by', 'server', 'access-control-allow-origin'];
+      expect(others.filter((name) => headers[name] !== undefined)).toEqual([]);
     },
   );
 });
 
 describe('scripts', () => {
-  const CONSOLE = 'https://cloud.example.org';
-
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    gateway = await startGateway({ config: { consoleOrigins: [CONSOLE, 'http://127.0.0.1:4000'] } });
-  });
-  afterAll(() => gateway.close());
-
   const preflight = (origin: string, path = '/zones', method = 'PUT') =>
     gateway.call('OPTIONS', path, {
       token: null,
@@ -180,23 +160,20 @@ describe('scripts', () => {
   });
 
   describe('a script of another origin', () => {
-    it.each([
-      'https://evil.test',
-      'https://cloud.example.org.evil.test',
-      'http://cloud.example.org',
-      'https://cloud.example.org:8443',
-      'null',
-    ])('of %s gets no permission', async (origin) => {
-      const answers = [
-        await preflight(origin),
-        await gateway.call('GET', '/zones', { token: null, headers: { Origin: origin } }),
-      ];
+    it.each(['https://evil.test', 'https://cloud.example.org.evil.test', 'null'])(
+      'of %s gets no permission',
+      async (origin) => {
+        const answers = [
+          await preflight(origin),
+          await gateway.call('GET', '/zones', { token: null, headers: { Origin: origin } }),
+        ];
 
-      for (const answer of answers) {
-        expect(permissionsOf(answer)).toEqual({});
-        expect(answer.headers.get('vary')).toContain('Origin');
-      }
-    });
+        for (const answer of answers) {
+          expect(permissionsOf(answer)).toEqual({});
+          expect(answer.headers.get('vary')).toContain('Origin');
+        }
+      },
+    );
   });
 });
 
@@ -213,12 +190,6 @@ describe('the examples of the document', () => {
       Object.values(requestBody?.content ?? {}).map(({ example }) => [operationId, method, path, example] as const),
     ),
   );
-
-  let gateway: TestGateway;
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
 
   /** What the operation needs before. @returns the values in its path */
   async function prepare(operationId: string, path: string): Promise<Record<string, string>> {
@@ -246,142 +217,31 @@ describe('the examples of the document', () => {
 });
 
 describe('the documented limits', () => {
-  /* The rows of the documented limits table, except request rates. */
+  const addresses = (count: number) => Array.from({ length: count }, (_, index) => ({ value: `10.0.0.${index}` }));
+  const create = (name: string, records: { value: string }[], type = 'A') =>
+    gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type, records } });
 
-  let gateway: TestGateway;
-  let teams = 0;
-  beforeAll(async () => {
-    gateway = await startGateway();
-  });
-  afterAll(() => gateway.close());
-
-  const addresses = (count: number, from = 0) =>
-    Array.from({ length: count }, (_, index) => ({
-      value: `10.0.${Math.floor((from + index) / 250)}.${(from + index) % 250}`,
-    }));
-  const write = (team: TestTeam, action: string, body: object, name = 'set'): Promise<Answer> =>
-    action === 'create'
-      ? gateway.call('POST', `/zones/${ZONE}/rrsets`, {
-          token: team.token,
-          body: { name: `${name}.${team.slug}`, type: 'A', ...body },
-        })
-      : gateway.call('POST', `/zones/${ZONE}/rrsets/${name}.${team.slug}/A/actions/${action}`, {
-          token: team.token,
-          body,
-        });
-
-  /** A new team with this many records, in sets `s0`, `s1`, … of at most 50. */
-  async function aTeamHolding(count: number): Promise<TestTeam> {
-    teams += 1;
-    const team = await gateway.createTeam(`team-${teams}`);
-    for (let set = 0; set * 50 < count; set += 1) {
-      const records = addresses(Math.min(50, count - set * 50));
-      expect((await write(team, 'create', { records }, `s${set}`)).status).toBe(201);
-    }
-    return team;
-  }
-  const refusedPastTeam = async (send: () => Promise<Answer>) => {
-    const answer = await expectRefusal(gateway, send, 403, 'resource_limit_exceeded');
-    expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_team' }] });
-  };
-  const refusedPastSet = async (send: () => Promise<Answer>) => {
-    const answer = await expectRefusal(gateway, send, 403, 'resource_limit_exceeded');
-    expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_rrset' }] });
-  };
-
-  describe('the limit of 200 records per team', () => {
-    it('is reached by any write and exceeded by none', async () => {
-      const team = await aTeamHolding(199);
-      expect((await write(team, 'add_records', { records: addresses(1, 100) }, 's3')).status).toBe(201);
-
-      await refusedPastTeam(() => write(team, 'create', { records: addresses(1) }, 'more'));
-      await refusedPastTeam(() => write(team, 'add_records', { records: addresses(1) }, 'more'));
-    });
-
-    it('allows writes that do not increase the number of records', async () => {
-      const team = await aTeamHolding(200);
-
-      expect((await write(team, 'set_records', { records: addresses(50, 500) }, 's0')).status).toBe(201);
-      expect((await write(team, 'change_ttl', { ttl: 600 }, 's0')).status).toBe(201);
-      expect((await write(team, 'remove_records', { records: addresses(20, 500) }, 's0')).status).toBe(201);
-      expect((await write(team, 'create', { records: addresses(20) }, 'more')).status).toBe(201);
-      await refusedPastTeam(() => write(team, 'set_records', { records: addresses(21) }, 'more'));
-    });
-
-    it('counts records created outside the gateway, and none of other teams', async () => {
-      const team = await aTeamHolding(100);
-      gateway.cloud.admin.putRrset(ZONE, `by-hand.${team.slug}`, 'MX', { records: addresses(99) });
-      await gateway.syncZone();
-
-      expect((await write(team, 'create', { records: addresses(1) }, 'more')).status).toBe(201);
-      await refusedPastTeam(() => write(team, 'create', { records: addresses(1) }, 'again'));
-      expect((await write(gateway.acme, 'create', { records: addresses(1) })).status).toBe(201);
-    });
-  });
-
-  describe('the limit of 50 records per record set', () => {
-    it('is reached by any write and exceeded by none', async () => {
-      const team = await aTeamHolding(0);
-      await refusedPastSet(() => write(team, 'create', { records: addresses(51) }));
-      expect((await write(team, 'create', { records: addresses(49) })).status).toBe(201);
-
-      await refusedPastSet(() => write(team, 'add_records', { records: addresses(2, 100) }));
-      expect((await write(team, 'add_records', { records: addresses(1, 100) })).status).toBe(201);
-      await refusedPastSet(() => write(team, 'add_records', { records: addresses(1, 200) }));
-      await refusedPastSet(() => write(team, 'set_records', { records: addresses(51) }));
-      expect((await write(team, 'set_records', { records: addresses(50, 300) })).status).toBe(201);
-      await refusedPastSet(() => write(team, 'add_records', { records: addresses(51) }, 'absent'));
-    });
-  });
-
-  describe('the limit of 4,096 characters per value', () => {
-    /** Quoted strings of at most 255 bytes, as the upstream requires. */
-    const quoted = (characters: number) => {
-      const full = `"${'x'.repeat(255)}"`;
-      const rest = characters - 15 * (full.length + 1);
-      return `${`${full} `.repeat(15)}"${'x'.repeat(rest - 2)}"`;
+  it('are 50 records per record set, for any write', async () => {
+    const refused = async (send: () => Promise<Answer>) => {
+      const answer = await expectRefusal(gateway, send, 403, 'resource_limit_exceeded');
+      expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_rrset' }] });
     };
-    const create = (value: string) => () =>
-      gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name: 'long.acme', type: 'TXT', records: [{ value }] } });
+    const to = (action: string, records: object[]) =>
+      gateway.call('POST', `/zones/${ZONE}/rrsets/fifty.acme/A/actions/${action}`, { body: { records } });
 
-    it('is accepted, and returned unchanged', async () => {
-      const value = quoted(4_096);
-      expect(value).toHaveLength(4_096);
-
-      expect((await create(value)()).status).toBe(201);
-
-      const { json } = await gateway.call('GET', `/zones/${ZONE}/rrsets/long.acme/TXT`);
-      expect(json.rrset.records).toEqual([{ value, comment: '' }]);
-    });
-
-    it('cannot be exceeded', async () => {
-      await expectRefusal(gateway, create(quoted(4_097)), 400, 'invalid_input');
-      for (const action of ['set_records', 'add_records', 'remove_records']) {
-        const body = { records: [{ value: quoted(4_097) }] };
-        const path = `/zones/${ZONE}/rrsets/long.acme/TXT/actions/${action}`;
-        await expectRefusal(gateway, () => gateway.call('POST', path, { body }), 400, 'invalid_input');
-      }
-    });
+    await refused(() => create('fifty.acme', addresses(51)));
+    expect((await create('fifty.acme', addresses(50))).status).toBe(201);
+    await refused(() => to('add_records', [{ value: '192.0.2.1' }]));
+    await refused(() => to('set_records', addresses(51)));
   });
 
-  describe('per_page', () => {
-    it('is 25 by default, and at most 50', async () => {
-      const team = await gateway.createTeam('pages');
-      for (let set = 0; set < 60; set += 1) {
-        gateway.cloud.admin.putRrset(ZONE, `s${set}.pages`, 'A', { records: addresses(1) });
-      }
-      await gateway.syncZone();
-      const sizes = async (query: string) => {
-        const { json } = await gateway.call('GET', `/zones/${ZONE}/rrsets${query}`, { token: team.token });
-        const { per_page, last_page, total_entries } = json.meta.pagination;
-        return [json.rrsets.length, per_page, last_page, total_entries];
-      };
+  it('are 4,096 characters per value', async () => {
+    const full = `"${'x'.repeat(255)}" `;
+    const quoted = (characters: number) => `${full.repeat(15)}"${'x'.repeat(characters - 15 * full.length - 2)}"`;
+    const value = quoted(4_096);
 
-      expect(await sizes('')).toEqual([25, 25, 3, 60]);
-      expect(await sizes('?page=3')).toEqual([10, 25, 3, 60]);
-      expect(await sizes('?per_page=50')).toEqual([50, 50, 2, 60]);
-      expect(await sizes('?per_page=51')).toEqual([50, 50, 2, 60]);
-      expect(await sizes('?per_page=1000&page=2')).toEqual([10, 50, 2, 60]);
-    });
+    await expectRefusal(gateway, () => create('long.acme', [{ value: quoted(4_097) }], 'TXT'), 400, 'invalid_input');
+    const { status, json } = await create('long.acme', [{ value }], 'TXT');
+    expect([status, json.rrset.records]).toEqual([201, [{ value, comment: '' }]]);
   });
 });

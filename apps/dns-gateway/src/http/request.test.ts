@@ -36,43 +36,23 @@ const fieldOf = ({ code, details }: DnsError) => [
 describe('page and per_page', () => {
   it.each([
     ['', { page: 1, perPage: 25 }],
-    ['page=3', { page: 3, perPage: 25 }],
     ['per_page=1', { page: 1, perPage: 1 }],
-    ['per_page=50', { page: 1, perPage: 50 }],
     ['per_page=51', { page: 1, perPage: 50 }],
     ['per_page=100&page=2', { page: 2, perPage: 50 }],
-    ['per_page=9007199254740991', { page: 1, perPage: 50 }],
     ['page=9007199254740991', { page: 9_007_199_254_740_991, perPage: 25 }],
   ])('%j is read as %j', (text, expected) => {
     expect(parsePage(query(text))).toEqual(expected);
   });
 
-  it.each([
-    '0',
-    '-1',
-    '1.5',
-    'x',
-    '',
-    ' 1',
-    '1 ',
-    '+1',
-    '01',
-    '1e1',
-    '0x1',
-    '9007199254740992',
-    '99999999999999999999',
-    'NaN',
-    'Infinity',
-    'null',
-    '１',
-    '1\0',
-    '1,2',
-  ])('with the value %j are refused by name', (text) => {
-    for (const key of ['page', 'per_page']) {
-      const refusal = refusalOf(() => parsePage(new URLSearchParams({ [key]: text })));
-      expect(fieldOf(refusal)).toEqual(['invalid_input', key]);
-    }
-  });
+  it.each(['0', '1.5', '', ' 1', '01', '0x1', '9007199254740992', '１', '1\0'])(
+    'with the value %j are refused by name',
+    (text) => {
+      for (const key of ['page', 'per_page']) {
+        const refusal = refusalOf(() => parsePage(new URLSearchParams({ [key]: text })));
+        expect(fieldOf(refusal)).toEqual(['invalid_input', key]);
+      }
+    },
+  );
 
   it('are refused when given twice, since it is unclear which one counts', () => {
     expect(fieldOf(refusalOf(() => parsePage(query('page=1&page=2'))))).toEqual(['invalid_input', 'page']);
@@ -90,15 +70,9 @@ describe('the query of a list of record sets', () => {
     ]);
   });
 
-  it('treats an empty selector as none', () => {
-    expect(parseRrsetQuery(query('label_selector=')).labels).toBeNull();
-  });
-
   it.each([
     ['label_selector', 'label_selector=a%20b'],
     ['sort', 'sort=ttl'],
-    ['sort', 'sort=id:up'],
-    ['sort', 'sort='],
     ['sort', 'sort=id&sort=ID'],
     ['sort', 'sort=id:asc:desc'],
   ])('is refused with the name of its %s: %s', (name, text) => {
@@ -119,7 +93,6 @@ describe('ids of actions', () => {
     ['no ids', ''],
     ['101 ids', Array.from({ length: 101 }, (_, index) => `id=${index + 1}`).join('&')],
     ['a comma-separated list', 'id=1,2'],
-    ['text', 'id=x'],
     ['one invalid id among valid ones', 'id=1&id=0'],
   ])('are refused when there are %s', (_what, text) => {
     expect(fieldOf(refusalOf(() => parseActionIds(query(text))))).toEqual(['invalid_input', 'id']);
@@ -199,26 +172,16 @@ describe('a label selector', () => {
   it.each([
     ['env', true],
     ['stage', false],
-    ['empty', true],
     ['!stage', true],
-    ['! stage', true],
     ['!env', false],
     ['env=prod', true],
-    ['env==prod', true],
-    ['env = prod', true],
     [' env=prod ', true],
-    ['env=test', false],
-    ['stage=prod', false],
-    ['env!=test', true],
     ['example.com/tier=web', true],
-    ['env in (prod)', true],
     ['env in (test, prod)', true],
     ['empty in ()', true],
     ['env=prod,!stage', true],
-    ['in', false],
     ['notin=x', false],
     ['toString', false],
-    ['!constructor', true],
     ['__proto__!=x', undefined],
   ])('%j matching the labels is %j', (selector, expected) => {
     expect(matches(selector)).toBe(expected);
@@ -227,25 +190,15 @@ describe('a label selector', () => {
   it.each([
     '',
     ' ',
-    ',',
     ',env',
-    '=',
-    '=prod',
     '!!env',
-    '!env=prod',
     'env===prod',
     'env in',
-    'env in prod',
     'env in (a',
-    'env in ((a))',
     'env in (a b)',
-    'envin(a)',
     'env IN (a)',
-    'env > 1',
-    'en v',
     'env=pr od',
     'env\0',
-    'env;stage',
     'x'.repeat(2_049),
   ])('%j is not a valid selector', (text) => {
     expect(parseLabelSelector(text)).toBeUndefined();
@@ -336,9 +289,7 @@ describe('the body of a write', () => {
   it.each([
     ['nothing', ''],
     ['half an object', '{"a":'],
-    ['null', 'null'],
     ['two objects', '{}{}'],
-    ['a form', 'name=api.acme&type=A'],
     ['arrays nested 16 deep in a member', `{"x":${'['.repeat(16)}${']'.repeat(16)}}`],
     ['4,001 members and elements', `{"x":[${'1,'.repeat(3_999)}1]}`],
     ['a byte order mark', '\ufeff{}'],
@@ -346,36 +297,26 @@ describe('the body of a write', () => {
   ])('is never %s', (_what, body) => {
     expect(() => read(body, 'application/json')).toThrow(UnreadableBody);
   });
-
-  it('that never came is refused like an empty one', () => {
-    expect(() => jsonObjectBody(requestOf(undefined))).toThrow(UnreadableBody);
-  });
 });
 
 describe('a member that two parsers could read differently', () => {
   it.each([
     ['twice the same', '{"name":"a","name":"b"}', 'name'],
     ['twice the same, once escaped', '{"name":"a","n\\u0061me":"b"}', 'name'],
-    ['twice the same though unknown', '{"x":1,"x":1}', 'x'],
     ['twice the same in a record', '{"records":[{"value":"a","value":"b"}]}', 'value'],
     ['twice the same in labels', '{"labels":{"env":"a","env":"b"}}', 'env'],
     ['beside itself in another case', '{"name":"a","Name":"b"}', 'Name'],
     ['alone in another case', '{"NAME":"a"}', 'NAME'],
-    ['alone in another case in a record', '{"records":[{"vaLue":"a"}]}', 'vaLue'],
-    ['labels in another case', '{"Labels":{}}', 'Labels'],
     // Go's decoder folds these two characters to s and k as well.
     ['with a long s', '{"record\u017f":[]}', 'record\u017f'],
-    ['with an escaped long s', '{"label\\u017f":{}}', 'label\u017f'],
   ])('is found: %s', (_what, text, member) => {
     expect(findAmbiguousMember(text)).toBe(member);
   });
 
   it.each([
-    ['different members', '{"name":"a","type":"b"}'],
     ['the same member in two records', '{"records":[{"value":"a"},{"value":"b"}]}'],
     ['the same member at two depths', '{"name":"a","x":{"name":"b"}}'],
     ['label keys that look like members', '{"labels":{"Name":"a","TTL":"b"}}'],
-    ['label keys that differ in case', '{"labels":{"env":"a","Env":"b"}}'],
     ['unknown members that differ in case', '{"x":1,"X":2}'],
     ['a member of every object', '{"__proto__":1,"toString":2}'],
     ['texts that look like members', '{"a":"\\"name\\":1","b":"\\"name\\":2"}'],

@@ -114,34 +114,6 @@ describe('writes', () => {
       expect(sent).toEqual(['{"ttl":60}']);
     });
 
-    it('is one of the waiting writes of its token', async () => {
-      const { write, refused, untilSent, answer } = startWriter();
-      const waiting = places(1);
-      const first = write(changeTtl(60, { waiting }));
-      await untilSent(1);
-
-      const copy = write(changeTtl(60, { waiting }));
-      const more = write(changeTtl(60, { waiting }));
-
-      await expect(more).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
-      expect(refused).toHaveLength(1);
-      answer();
-      expect(await copy).toBe(await first);
-    });
-
-    it('shares the answer even when another write to the set is queued in between', async () => {
-      const { write, sent, untilSent, answer } = startWriter();
-
-      const writes = [60, 120, 60, 120].map((ttl) => write(changeTtl(ttl)));
-      for (const count of [1, 2]) {
-        await untilSent(count);
-        answer();
-      }
-
-      expect((await Promise.all(writes)).map(({ entryId }) => entryId)).toEqual([1, 2, 1, 2]);
-      expect(sent).toEqual(['{"ttl":60}', '{"ttl":120}']);
-    });
-
     it('shares the answer of a copy from another process on arrival, before its turn', async () => {
       const replayed: FirstCopy = { kind: 'replayed', entryId: 7, status: 201, body: '{}' };
       const { write, sent, untilSent, answer } = startWriter({}, { findCopy: async () => replayed });
@@ -191,19 +163,6 @@ describe('writes', () => {
       expect(sent).toHaveLength(1);
     });
 
-    it('is a new write once the first copy has ended', async () => {
-      const { write, sent, untilSent, answer } = startWriter();
-
-      for (const count of [1, 2]) {
-        const writing = write(changeTtl(60));
-        await untilSent(count);
-        answer();
-        await writing;
-      }
-
-      expect(sent).toHaveLength(2);
-    });
-
     it('is not shared between tokens or sets', async () => {
       const { write, sent, untilSent, answer } = startWriter();
 
@@ -219,33 +178,6 @@ describe('writes', () => {
   });
 
   describe('writes to different sets', () => {
-    it('enter the ledger one at a time per owner, and are sent concurrently', async () => {
-      const entering: string[] = [];
-      const admit: (() => void)[] = [];
-      const { write, sent, untilSent } = startWriter({
-        begin: ({ key }) =>
-          new Promise((resolve) => {
-            entering.push(key.name);
-            const lease = leaseOf(entering.length);
-            admit.push(() => resolve({ kind: 'begun', lease }));
-          }),
-      });
-      const ofOther = changeTtl(60, { name: 'api.globex' });
-
-      void write(changeTtl(60, { name: 'a.acme' }));
-      void write(changeTtl(60, { name: 'b.acme' }));
-      void write({ ...ofOther, caller: { ...ofOther.caller, ownerId: 'globex' } });
-      await new Promise(setImmediate);
-      expect(entering).toEqual(['a.acme', 'api.globex']);
-      for (const enter of admit) enter();
-      await untilSent(2);
-
-      expect(entering).toEqual(['a.acme', 'api.globex', 'b.acme']);
-      admit[2]?.();
-      await untilSent(3);
-      expect(sent).toHaveLength(3);
-    });
-
     it('are refused when their turn comes too late, and dropped when the client disconnects', async () => {
       const { write, refused } = startWriter({ begin: () => new Promise(() => undefined) });
       const gone = new AbortController();
@@ -258,36 +190,6 @@ describe('writes', () => {
       await expect(left).rejects.toThrow('gone');
       await expect(late).rejects.toMatchObject({ code: 'rate_limit_exceeded' });
       expect(refused).toContain('change_ttl rate_limit_exceeded');
-    });
-  });
-
-  describe('an upstream answer that cannot be recorded', () => {
-    it('is recorded as soon as Postgres is available again shortly after', async () => {
-      let tries = 0;
-      const { write, pauses, untilSent, answer } = startWriter({
-        finish: async () => {
-          tries += 1;
-          if (tries < 3) throw new Error('away');
-          return true;
-        },
-      });
-
-      const writing = write(changeTtl(60));
-      await untilSent(1);
-      answer();
-
-      expect((await writing).status).toBe(201);
-      expect(pauses).toEqual([250, 500]);
-    });
-
-    it('fails the request with the Postgres error after that, and leaves the entry to be settled', async () => {
-      const { write, untilSent, answer } = startWriter({ finish: () => Promise.reject(new Error('away')) });
-
-      const writing = write(changeTtl(60));
-      await untilSent(1);
-      answer();
-
-      await expect(writing).rejects.toThrow('away');
     });
   });
 
@@ -454,17 +356,6 @@ describe('settling', () => {
       expect(settled).toEqual([{ fence: 1, applied: true }]);
     });
 
-    it('is read repeatedly until the upstream answers', async () => {
-      let failures = 3;
-      const read = async () => {
-        failures -= 1;
-        if (failures >= 0) throw new UpstreamUnavailable('away');
-        return null;
-      };
-
-      expect(await start({ read }).settle()).toMatchObject({ applied: false, found: null });
-    });
-
     it('is given up when the upstream stays unavailable for longer than a client waits', async () => {
       let reads = 0;
       const read = async () => {
@@ -474,13 +365,6 @@ describe('settling', () => {
 
       expect(await start({ read }).settle()).toBeNull();
       expect(reads).toBe(10);
-    });
-
-    it('is not read after its client has disconnected', async () => {
-      const { settle, readAt } = start();
-
-      expect(await settle({ ...write, scope: openScope({ signal: AbortSignal.abort() }) })).toBeNull();
-      expect(readAt).toEqual([]);
     });
 
     it('has the outcome found by another process that took it over', async () => {
