@@ -149,6 +149,6 @@ describe('a guarded call', () => {
 
     const broken = await local.call(new URL(server.url), get, { msMax: 50 });
 
-    expect(broken).toMatchObject({ kind: 'broken', stage: 'waiting', cause: 'time' });
+    expect(broken).toMatchObject({ kind: 'broken', cause: 'time' });
   });
 });
