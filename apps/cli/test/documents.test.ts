@@ -1,18 +1,21 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseDocuments, readDocuments } from '../src/clusters/documents.js';
+import { clusterKind, readDocuments } from '../src/clusters/documents.js';
+import { parseDeclared } from '../src/documents/documents.js';
 import { type Folder, temporaryFolder } from './support/run-corral.js';
 
 const document = (name: string, more = '') =>
   `apiVersion: clusters.corral.dev/v1\nkind: Cluster\nmetadata: {name: ${name}${more}}\nspec: {kubernetesVersion: "1.34"}\n`;
+const parse = (text: string, source = 'file') =>
+  parseDeclared(text, source, { kinds: { Cluster: clusterKind }, team: 'acme' });
 const problemOf = (text: string): string | undefined =>
-  parseDocuments(text, 'file', 'acme').flatMap((each) => ('problem' in each ? [each.problem] : []))[0];
+  parse(text).flatMap((each) => ('problem' in each ? [each.problem] : []))[0];
 const noInput = () => Promise.reject(new Error('standard input is not to be read'));
 
 describe('documents', () => {
   it('are several in a text, with the place of each', () => {
-    expect(parseDocuments(`${document('web')}---\n# nothing\n---\n${document('api')}`, 'all.yaml', 'acme')).toEqual([
+    expect(parse(`${document('web')}---\n# nothing\n---\n${document('api')}`, 'all.yaml')).toEqual([
       { name: 'web', spec: { kubernetesVersion: '1.34' }, source: 'all.yaml, document 1' },
       { name: 'api', spec: { kubernetesVersion: '1.34' }, source: 'all.yaml, document 3' },
     ]);
@@ -59,7 +62,7 @@ describe('documents', () => {
       'it contains itself',
     ],
   ])('with %s are refused', (_what, text, message) => {
-    expect(parseDocuments(text, 'file', 'acme')).toEqual([
+    expect(parse(text)).toEqual([
       { source: expect.stringMatching(/^file/), problem: expect.stringMatching(/^file(:\d+|, item 1)?: .*\.$/) },
     ]);
     expect(problemOf(text)).toContain(message);
@@ -77,7 +80,7 @@ describe('documents', () => {
       '    - {<<: *defaults, name: b, maximum: 5}',
     ].join('\n');
 
-    expect(parseDocuments(text, 'file', 'acme')).toEqual([
+    expect(parse(text)).toEqual([
       {
         name: 'web',
         source: 'file',
@@ -112,8 +115,8 @@ describe('documents', () => {
     ];
 
     const list = { apiVersion: 'v1', kind: 'List', metadata: { resourceVersion: '' }, items };
-    expect(parseDocuments(JSON.stringify(list), 'file', 'acme')).toEqual(expected);
-    expect(parseDocuments(JSON.stringify(items), 'file', 'acme')).toEqual(expected);
+    expect(parse(JSON.stringify(list))).toEqual(expected);
+    expect(parse(JSON.stringify(items))).toEqual(expected);
     const wrong = JSON.stringify({ ...list, items: [items[0], { ...items[1], kind: 'Pod' }], spec: {} });
     expect(problemOf(wrong)).toBe('file: a list has no spec. Remove what has no meaning here.');
   });
@@ -142,7 +145,7 @@ describe('documents', () => {
   it('keep numbers that an image takes', () => {
     const spec = 'spec: {nodePools: [{name: a, image: {version: 24.4, hugePages: 2}}]}';
 
-    expect(parseDocuments(document('web').replace(/spec: .*/, spec), 'file', 'acme')).toMatchObject([
+    expect(parse(document('web').replace(/spec: .*/, spec))).toMatchObject([
       { spec: { nodePools: [{ image: { version: 24.4, hugePages: 2 } }] } },
     ]);
   });

@@ -1,11 +1,5 @@
 import { clusterSchema, clusterSpecSchema, isObject } from '@corral/contracts';
-import {
-  type BadDocument,
-  type Declared,
-  type DocumentKind,
-  parseDeclared,
-  readDeclared,
-} from '../documents/documents.js';
+import { type BadDocument, type Declared, type DocumentKind, readDeclared } from '../documents/documents.js';
 import { textSchema } from '../documents/unquoted-texts.js';
 
 /** A cluster as a file declares it. */
@@ -42,8 +36,6 @@ export const clusterKind: DocumentKind<ClusterDocument> = {
   },
 };
 
-const kinds = { Cluster: clusterKind };
-
 /** Reads the clusters that files declare. @throws CliError as `readDeclared` does */
 export const readDocuments = (
   paths: readonly string[],
@@ -51,15 +43,12 @@ export const readDocuments = (
   team: string,
 ): Promise<(ClusterDocument | BadDocument)[]> =>
   readDeclared(paths, readInput, {
-    kinds,
+    kinds: { Cluster: clusterKind },
     team,
     titleOf: ({ name }) => `Cluster ${name}`,
     nothing: 'there is no cluster in it',
     most: [1_000, 'clusters'],
   });
-
-export const parseDocuments = (text: string, source: string, team: string): (ClusterDocument | BadDocument)[] =>
-  parseDeclared(text, source, { kinds, team });
 
 /** What the command does and the API does not know. */
 const EXTENSION = 'x-corral';
