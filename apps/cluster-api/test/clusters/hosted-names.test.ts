@@ -79,17 +79,6 @@ describe('a name on a cluster', () => {
     expect(await auditOf()).toEqual([['cluster.add_name', 'web', { name: shop }]]);
   });
 
-  it('is only shown by a dry run', async () => {
-    await givenCluster('web');
-
-    const { body } = await add('web', shop, { query: '?dryRun=true' }).expect(200);
-
-    expect(body).toMatchObject({ dryRun: true, resource: { name: shop, state: 'Pending' } });
-    expect(body.resource.objects).toHaveLength(8);
-    expect(await list('web')).toEqual([]);
-    expect(test.wakeups).toEqual([]);
-  });
-
   it.each<[string, () => string, number, string]>([
     ['of another team', () => 'shop.globex', 422, 'validation_failed'],
     ['with a wildcard', () => `*.${team.slug}`, 422, 'validation_failed'],
