@@ -77,19 +77,6 @@ describe('undo of a change of a cluster', () => {
     expect(entry).toMatchObject({ userId: team.member.id, detail: { undoes: id } });
   });
 
-  it('does nothing a second time, and undo of undo brings the change back', async () => {
-    await declare(t, team, 'web', pools(3));
-    const id = await put(team.member, 'web', pools(5));
-    await undo(team.member, id).expect(202);
-    const undone = await newestEntry('web');
-
-    const { body: again } = await undo(team.member, id).expect(200);
-    expect(again.items).toMatchObject([{ state: 'same' }]);
-
-    await undo(team.member, undone).expect(202);
-    expect(await specOf('web')).toMatchObject(pools(5));
-  });
-
   it('keeps what others changed since, and refuses to take that back without saying so', async () => {
     await declare(t, team, 'web', pools(3));
     const id = await put(team.member, 'web', { ...pools(5), deletionProtection: true });
@@ -259,17 +246,6 @@ describe('undo of writes of record sets', () => {
     const { body: plan } = await undo(team.admin, id, {}, '?dryRun=true').expect(200);
     expect(plan.items[0].changedSince).toMatchObject([{ id: later, actor: { kind: 'token', name: 'pipeline' } }]);
     await undo(team.admin, id, { overwrite: plan.tag }).expect(200);
-  });
-
-  it('of a request makes one change of several writes, back to what was before the first', async () => {
-    await mirror('192.0.2.3');
-    const requestId = randomUUID();
-    const first = await write('192.0.2.1', '192.0.2.2', { requestId, createdAt: new Date(Date.now() - 2_000) });
-    const second = await write('192.0.2.2', '192.0.2.3', { requestId });
-
-    const { body } = await undoAll(team.admin, { requestId }, '?dryRun=true').expect(200);
-
-    expect(body.items).toMatchObject([{ entries: [second, first], to: content('192.0.2.1'), overwrites: [] }]);
   });
 
   it('of a demo has no plan: no token of the team writes there', async () => {
