@@ -12,16 +12,16 @@ import { chunked, type RawAnswer, type RawRequest, renderRequest, sendBytes, sen
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ClusterTest, freshName, startWithConnection } from '../support/clusters.js';
 import { listen } from '../support/listen.js';
-import { PUBLIC_URL, startClusterApi, type TestClusterApi } from '../support/start-cluster-api.js';
+import { PUBLIC_URL } from '../support/start-cluster-api.js';
 import { pathOf } from '../support/tenancy/how-to-call.js';
 
-describe('a body', () => {
-  let test: TestClusterApi;
-  beforeAll(async () => {
-    test = await startClusterApi();
-  });
-  afterAll(() => test.close());
+let test: ClusterTest;
+beforeAll(async () => {
+  test = await startWithConnection();
+});
+afterAll(() => test.close());
 
+describe('a body', () => {
   const put = (body: string | Buffer, type: string | null = 'application/json') => {
     const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
     if (type !== null) sent.set('Content-Type', type);
@@ -45,13 +45,6 @@ describe('a body', () => {
   ])('of type %s is not parsed', async (_what, type) => {
     expect((await put(Buffer.from(valid), type).expect(415)).body.code).toBe('unsupported_media_type');
   });
-
-  it.each(['application/json', 'application/json; charset=utf-8', 'Application/JSON;charset="UTF-8"'])(
-    'of type %s is parsed',
-    async (type) => {
-      expect((await put(valid, type)).status).toBeLessThan(300);
-    },
-  );
 
   it.each<[string, unknown, string]>([
     ['a field next to it', { spec: { provider: 'hcloud', token: 't' }, note: 'Connection' }, '/note'],
@@ -88,29 +81,23 @@ describe('a body', () => {
 });
 
 describe('bad http', () => {
-  let test: TestClusterApi;
   let server: Served;
   beforeAll(async () => {
-    test = await startClusterApi();
     server = await listen(test.app);
   });
-  afterAll(async () => {
-    await server.close();
-    await test.close();
-  });
+  afterAll(() => server.close());
   afterEach(async () => {
-    expect(await test.db.connection.count()).toBe(0);
+    expect(await test.db.connection.count({ where: { ref: 'unwritten' } })).toBe(0);
     // The next client must still be served.
     await test.api.as(test.acme.admin).get('/api/v1/me/').expect(200);
   });
 
   const put = (change: Partial<RawRequest> = {}): RawRequest => ({
     method: 'PUT',
-    path: test.acme.path('/connections/main/'),
+    path: test.acme.path('/connections/unwritten/'),
     ...change,
     headers: [['Cookie', test.acme.admin.cookie], ['Content-Type', 'application/json'], ...(change.headers ?? [])],
   });
-  const bytes = (text: string) => sendBytes(server.url, Buffer.from(text, 'latin1'));
 
   function expectProblem({ status, headers, json }: RawAnswer, code: keyof typeof problemCodes): void {
     expect([status, json?.code]).toEqual([problemCodes[code].status, code]);
@@ -131,7 +118,7 @@ describe('bad http', () => {
     });
 
     it('without a session is not read', async () => {
-      const request = { method: 'PUT', path: test.acme.path('/connections/main/'), body: large };
+      const request = { method: 'PUT', path: test.acme.path('/connections/unwritten/'), body: large };
 
       expectProblem(await sendRaw(server.url, request), 'authentication_required');
     });
@@ -144,15 +131,6 @@ describe('bad http', () => {
 
       // The client cannot read a problem any more. What matters is that nothing was changed.
       expect((await sendBytes(server.url, request, { end: true })).status).toBe(400);
-    });
-  });
-
-  describe('invalid HTTP', () => {
-    it.each([
-      ['garbage', 'garbage\r\n\r\n'],
-      ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
-    ])('such as %s gets a problem', async (_what, request) => {
-      expectProblem(await bytes(request), 'invalid_http');
     });
   });
 
@@ -201,16 +179,11 @@ describe('bad http', () => {
 });
 
 describe('an id with capitals is that of', () => {
-  let t: ClusterTest;
-  beforeAll(async () => {
-    t = await startWithConnection();
-  });
-  afterAll(() => t.close());
   it('an operation, also as a filter', async () => {
-    const name = freshName(t);
-    const { operation, resource } = await t.clusters.declareDraft(name);
-    const member = t.api.as(t.acme.member);
-    const path = t.acme.path('/operations/');
+    const name = freshName(test);
+    const { operation, resource } = await test.clusters.declareDraft(name);
+    const member = test.api.as(test.acme.member);
+    const path = test.acme.path('/operations/');
 
     const { body } = await member.get(`${path}${operation.id.toUpperCase()}/`).expect(200);
     expect(body.id).toBe(operation.id);
@@ -220,7 +193,7 @@ describe('an id with capitals is that of', () => {
   });
 
   it('the session of the request, whose cookie is then cleared', async () => {
-    const caller = t.api.as({ cookie: await t.signIn(t.acme.member) });
+    const caller = test.api.as({ cookie: await test.signIn(test.acme.member) });
     const { body } = await caller.get('/api/v1/me/sessions/').expect(200);
     const { id } = body.items.find(({ current }: { current: boolean }) => current);
 
@@ -231,15 +204,12 @@ describe('an id with capitals is that of', () => {
 });
 
 describe('a made-up cursor', () => {
-  let t: ClusterTest;
   let team: { slug: string; number: string };
   beforeAll(async () => {
-    t = await startWithConnection();
-    const { slug, number } = await t.db.team.findUniqueOrThrow({ where: { id: t.acme.id } });
+    const { slug, number } = await test.db.team.findUniqueOrThrow({ where: { id: test.acme.id } });
     team = { slug, number: String(number) };
-    await t.clusters.declareDraft('none');
+    await test.clusters.declareDraft('none');
   });
-  afterAll(() => t.close());
 
   const now = new Date().toISOString();
   const wrong = [
@@ -260,7 +230,7 @@ describe('a made-up cursor', () => {
     async (_operation, route) => {
       const statusOf = async (key: unknown) => {
         const cursor = Buffer.from(JSON.stringify(key)).toString('base64url');
-        return (await t.api.as(t.acme.admin).get(`${pathOf(route, team)}?cursor=${cursor}`)).status;
+        return (await test.api.as(test.acme.admin).get(`${pathOf(route, team)}?cursor=${cursor}`)).status;
       };
 
       for (const key of wrong) expect([key, await statusOf(key)]).toEqual([key, 422]);
