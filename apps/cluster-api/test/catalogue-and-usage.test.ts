@@ -159,20 +159,6 @@ describe('GET /usage/', () => {
     ]);
   });
 
-  it('answers with gaps for times before the retention', async () => {
-    const { points } = await read('?step=day&from=2024-03-01T00:00:00Z&to=2024-03-03T00:00:00Z');
-
-    expect(points).toHaveLength(2);
-    expect(points[0]).toMatchObject({ recordedHours: 0, complete: true, requests: null });
-  });
-
-  it('has 1,000 points at the most', async () => {
-    expect((await read('?from=2026-10-13T19:00:00Z')).points).toHaveLength(1_000);
-    expect((await get('?from=2026-10-13T18:00:00Z').expect(422)).body.errors).toMatchObject([
-      { pointer: '/query/from', message: expect.stringContaining('step=day') },
-    ]);
-  });
-
   it.each([
     ['from=2026-11-24T10:00:00Z&to=2026-11-24T09:00:00Z', '/query/to'],
     ['to=2026-11-24T11:00:01Z', '/query/to'],
@@ -180,14 +166,5 @@ describe('GET /usage/', () => {
     const { body } = await get(`?${query}`).expect(422);
 
     expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer }] });
-  });
-
-  it('shows the usage of the team of the path only, to its members only', async () => {
-    const own = await read();
-
-    expect(JSON.stringify(own)).not.toContain('999');
-    expect((await read('', test.globex)).points.at(-2)).toMatchObject({ requests: 999, nodes: 99 });
-    await get('', test.globex, test.acme.admin).expect(404);
-    await test.api.get(test.acme.path('/usage/')).expect(401);
   });
 });

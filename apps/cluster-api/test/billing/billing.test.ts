@@ -137,18 +137,13 @@ describe('billing', () => {
     });
 
     it.each<[string, () => object, string]>([
-      ['no time', () => ({ stated_at: undefined }), '/stated_at'],
       ['a time in the future', () => ({ stated_at: new Date(Date.now() + 600_000).toISOString() }), '/stated_at'],
       ['an impossible date', () => ({ stated_at: '2026-02-30T00:00:00Z' }), '/stated_at'],
-      ['no id', () => ({ id: '' }), '/id'],
-      ['an id that is too long', () => ({ id: 'x'.repeat(256) }), '/id'],
-      ['no subscription', () => ({ subscription: undefined }), '/subscription'],
       [
         'an impossible start date',
         () => ({ subscription: aSubscription({ start_date: '2026-13-01T00:00:00Z' }) }),
         '/subscription/start_date',
       ],
-      ['a flag that is not a boolean', () => ({ active: 'yes' }), '/active'],
     ])('is refused with %s', async (_what, more, pointer) => {
       const { body } = await post(JSON.stringify(anEvent(more()))).expect(422);
 
@@ -176,21 +171,6 @@ describe('billing', () => {
     it('does not parse an unsigned body', async () => {
       expect((await post('{"a":', 't=1,v1=0').expect(403)).body.code).toBe('invalid_signature');
       expect((await post('{"a":').expect(400)).body.code).toBe('invalid_json');
-    });
-
-    it('is not found without secrets', async () => {
-      const other = await startClusterApi();
-      try {
-        const body = JSON.stringify(anEvent());
-
-        await other.api
-          .post('/billing/webhook/')
-          .set({ 'Content-Type': 'application/json', 'Corral-Signature': signed(body, '') })
-          .send(body)
-          .expect(404);
-      } finally {
-        await other.close();
-      }
     });
   });
 });
