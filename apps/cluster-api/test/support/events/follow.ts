@@ -1,5 +1,4 @@
 import { get, type IncomingMessage } from 'node:http';
-import type { Duplex } from 'node:stream';
 import { checkClusterAnswer, type TeamEvent } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
@@ -18,8 +17,6 @@ export interface Following {
   changes(): TeamEvent[];
   lastId(): string;
   isEnded(): boolean;
-  /** Stops reading from the connection. */
-  stopReading(): void;
   leave(): void;
 }
 
@@ -31,27 +28,14 @@ export interface FollowOptions {
   /** Of a service account, which then follows instead. */
   readonly token?: string;
   readonly lastEventId?: string | undefined;
-  /** Default: a socket. */
-  readonly connect?: () => Duplex;
 }
 
 /** Resolves once the headers of the answer have arrived. */
-export async function follow({
-  url,
-  team,
-  user = team.member,
-  token,
-  lastEventId,
-  connect,
-}: FollowOptions): Promise<Following> {
+export async function follow({ url, team, user = team.member, token, lastEventId }: FollowOptions): Promise<Following> {
   const caller = token === undefined ? { cookie: user.cookie } : { authorization: `Bearer ${token}` };
   const headers = { ...caller, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
-    get(
-      `${url}${team.path('/events/')}`,
-      { headers, ...(connect === undefined ? { agent: false } : { createConnection: connect }) },
-      resolve,
-    ).on('error', reject);
+    get(`${url}${team.path('/events/')}`, { headers, agent: false }, resolve).on('error', reject);
   });
   const events: EventSourceMessage[] = [];
   let text = '';
@@ -81,7 +65,6 @@ export async function follow({
         }),
     lastId: () => events.findLast(({ id }) => id !== undefined)?.id as string,
     isEnded: () => isEnded,
-    stopReading: () => void answer.pause(),
     leave: () => void answer.destroy(),
   };
 }

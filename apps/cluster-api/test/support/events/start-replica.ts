@@ -1,5 +1,3 @@
-import { createServer } from 'node:http';
-import { type Duplex, duplexPair } from 'node:stream';
 import { serve } from '@corral/http-api';
 import { createHealth, createMetrics, type Metrics, silentLog } from '@corral/service';
 import { type EventConfig, eventDefaults } from '../../../src/app-config.js';
@@ -10,8 +8,6 @@ import type { TestClusterApi } from '../start-cluster-api.js';
 /** A further replica of the service on the test's database. */
 export interface Replica {
   readonly url: string;
-  /** A connection with a buffer of a few kilobytes, independent of the machine's socket buffers. */
-  connectInMemory(): Duplex;
   readonly metrics: Metrics;
   /** Shuts down as on SIGTERM. Safe to repeat. */
   close(): Promise<void>;
@@ -43,12 +39,6 @@ export async function startReplica(
   return {
     url: served.url,
     metrics,
-    connectInMemory() {
-      const [ours, theirs] = duplexPair();
-      createServer(app).emit('connection', theirs);
-      theirs.once('close', () => ours.destroy()); // destroying one end of a pair does not close the other
-      return ours;
-    },
     close: () => served.close().then(notifications.close),
   };
 }
