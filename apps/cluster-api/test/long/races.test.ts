@@ -43,15 +43,6 @@ describe('concurrent changes', () => {
     return { cluster, operations };
   };
 
-  const isLockWaiting = async (locktype: string): Promise<boolean> => {
-    const { rowCount } = await t.pool.query(
-      `SELECT FROM pg_locks JOIN pg_stat_activity USING (pid)
-       WHERE NOT granted AND locktype = $1 AND datname = current_database()`,
-      [locktype],
-    );
-    return rowCount === 1;
-  };
-
   beforeAll(async () => {
     t = await startWithConnection();
   });
@@ -146,35 +137,6 @@ describe('concurrent changes', () => {
     expect(open[0]?.desiredHash).toBe(cluster?.desiredHash);
   });
 
-  it('wait for a starting first pass and then delete a started cluster', async () => {
-    await t.clusters.declare(name);
-    const pass = await t.pool.connect();
-    await pass.query('BEGIN');
-    await pass.query('UPDATE cluster SET started_at = clock_timestamp() WHERE name = $1', [name]);
-
-    const deletion = t.api
-      .as(t.acme.member)
-      .delete(path())
-      .then((answer) => answer);
-    await waitFor('the deletion to wait for the pass', () => isLockWaiting('transactionid'));
-    await pass.query('COMMIT');
-    pass.release();
-
-    expect((await deletion).status).toBe(202);
-    expect((await stored()).cluster).toMatchObject({ phase: 'Deleting', startedAt: expect.any(Date) });
-  });
-
-  it('with the same idempotency key create one operation', async () => {
-    await t.clusters.running(name);
-
-    const answers = await Promise.all(
-      times(6, () => t.api.as(t.acme.member).post(path('hibernate/')).set('Idempotency-Key', `once-${name}`)),
-    );
-
-    expect(statuses(answers)).toEqual(times(6, () => 202));
-    expect(new Set(answers.map(({ body }) => body.operation.id)).size).toBe(1);
-  });
-
   it('never exceed the quota of clusters', async () => {
     const before = await t.db.cluster.count({ where: { teamId: t.acme.id } });
     await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: before + 3 } });
@@ -188,51 +150,6 @@ describe('concurrent changes', () => {
     } finally {
       await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 1_000 } });
     }
-  });
-
-  it('give readers a consistent snapshot', async () => {
-    await t.clusters.declare(name);
-    const writer = await t.pool.connect();
-    await writer.query('BEGIN');
-    await writer.query('LOCK TABLE node_pool IN ACCESS EXCLUSIVE MODE');
-
-    const reading = t.api
-      .as(t.acme.member)
-      .get(path())
-      .then((answer) => answer);
-    await waitFor('the reader to wait for the pools', () => isLockWaiting('relation'));
-    await writer.query('UPDATE cluster SET generation = 2 WHERE name = $1', [name]);
-    await writer.query(
-      'UPDATE node_pool SET maximum = 9 FROM cluster WHERE cluster_id = cluster.id AND cluster.name = $1',
-      [name],
-    );
-    await writer.query('COMMIT');
-    writer.release();
-
-    const { metadata, spec } = (await reading).body;
-    expect([
-      [1, 3],
-      [2, 9],
-    ]).toContainEqual([metadata.generation, spec.nodePools[0].maximum]);
-  });
-
-  it('leave nothing behind when a change fails to be written', async () => {
-    await t.clusters.running(name);
-    await t.pool.query(
-      `CREATE FUNCTION refuse_audit() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no audit'; END $$;
-       CREATE TRIGGER refuse BEFORE INSERT ON audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_audit()`,
-    );
-    try {
-      const { cluster: before } = await stored();
-      await put(aClusterSpec({ nodePools: [aPool({ name: 'other' })] })).expect(500);
-
-      const { cluster, operations } = await stored();
-      expect(cluster).toEqual(before);
-      expect(operations).toHaveLength(1);
-    } finally {
-      await t.pool.query('DROP TRIGGER refuse ON audit_entry; DROP FUNCTION refuse_audit');
-    }
-    await t.clusters.converge(name);
   });
 
   it('that delete a connection and declare a cluster on it leave both or neither', async () => {
@@ -251,24 +168,6 @@ describe('concurrent changes', () => {
     );
 
     for (const outcome of outcomes) expect(['202,409', '204,422']).toContain(outcome);
-  });
-
-  it('retry with another generated name after a collision', async () => {
-    await t.clusters.declare(name);
-    const { cluster } = await stored();
-    // The first new row gets the name of the existing one. The next one keeps its generated name.
-    await t.pool.query(
-      `CREATE SEQUENCE tries;
-       CREATE FUNCTION collide() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
-         IF nextval('tries') = 1 THEN NEW.shoot_name := '${cluster?.shootName}'; END IF; RETURN NEW; END $$;
-       CREATE TRIGGER collide BEFORE INSERT ON cluster FOR EACH ROW EXECUTE FUNCTION collide()`,
-    );
-    try {
-      await put(aClusterSpec(), `${name}-next`).expect(202);
-    } finally {
-      await t.pool.query('DROP TRIGGER collide ON cluster; DROP FUNCTION collide; DROP SEQUENCE tries');
-    }
-    expect(await t.clusters.operationsOf(`${name}-next`)).toEqual(['cluster.create queued']);
   });
 });
 
@@ -583,19 +482,6 @@ describe('flood', () => {
   });
 
   describe('a team whose changes are locked by another process', () => {
-    it('occupies one connection of this process, and other teams make changes', async () => {
-      const release = await hold(acme);
-      const held = Array.from({ length: 20 }, (_, index) => put(acme, `held-${index}`));
-      await waitFor('all but one to wait', async () => (await countWaiting()) === 19);
-
-      await untilOneWaitsForALock();
-      const others = await Promise.all(Array.from({ length: 10 }, (_, index) => put(globex, `free-${index}`)));
-      await release();
-
-      expect(others.map(({ status }) => status)).toEqual(others.map(() => 202));
-      expect((await Promise.all(held)).map(({ status }) => status)).toEqual(held.map(() => 202));
-    });
-
     it('gets an error that names the other replica, and nothing has changed', async () => {
       const impatient = await startClusterApi({ lockTimeoutMs: 50 });
       try {
@@ -632,20 +518,6 @@ describe('flood', () => {
       const where = { teamId: acme.id, name: { in: ['begun', 'left', 'after'] } };
       const rows = await t.db.cluster.findMany({ where, orderBy: { name: 'asc' } });
       expect(rows.map(({ name }) => name)).toEqual(['after', 'begun']);
-    });
-  });
-
-  describe('changes of clusters', () => {
-    it('do not wait for locks on the team row, which DNS writes and demos take', async () => {
-      const writer = await t.pool.connect();
-      await writer.query('BEGIN');
-      await writer.query('SELECT FROM team WHERE id = $1 FOR NO KEY UPDATE', [acme.id]);
-      try {
-        expect((await put(acme, 'beside')).status).toBe(202);
-      } finally {
-        await writer.query('COMMIT');
-        writer.release();
-      }
     });
   });
 });
