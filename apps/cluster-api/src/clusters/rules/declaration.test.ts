@@ -35,7 +35,7 @@ describe('completing a specification', () => {
     it('keeps every omitted field of the cluster itself, of a draft too', () => {
       const network = { nodeCIDR: '172.18.0.0/16', podCIDR: '10.100.0.0/16', serviceCIDR: '10.101.0.0/16' } as const;
       const switches = { hibernated: true, controlPlaneHA: true, deletionProtection: true };
-    const fixed = { connectionRef: 'other', region: 'fsn1', plan: 'monthly', network, ...switches } as const;
+      const fixed = { connectionRef: 'other', region: 'fsn1', plan: 'monthly', network, ...switches } as const;
 
       expect(complete(short, started(fixed))).toEqual(aClusterSpec(fixed));
       expect(complete({ ...short, network: { podCIDR: '10.200.0.0/16' } }, started(fixed)).network).toEqual({
