@@ -131,6 +131,21 @@ describe('settling', () => {
       expect(entries.filter(({ lease_fence }) => lease_fence > 1)).toHaveLength(3);
     });
 
+    it('a bug with one entry does not block others', async () => {
+      const body = { records: records('192.0.2.1') };
+      await at.addLostWrite(acme, { name: 'odd.acme', operation: 'create', body });
+      const good = await at.addLostWrite(acme, { name: 'good.acme', operation: 'create', body });
+      const readRrset: typeof at.hcloud.readRrset = async (zoneId, name, ...rest) => {
+        if (name === 'odd.acme') throw new TypeError('nobody thought of that');
+        return at.hcloud.readRrset(zoneId, name, ...rest);
+      };
+
+      const result = await at.another({}, { readRrset }).settleWrites(running());
+
+      expect(result).toEqual({ settled: 1, rechecked: 0, end: 'done' });
+      expect((await at.getEntry(good.entryId)).state).toBe('settled');
+    });
+
     it('a zone that is not found proves no absence of a set', async () => {
       const body = { records: records('192.0.2.1') };
       const { entryId } = await at.addLostWrite(acme, { name: 'www.acme', operation: 'delete', body });

@@ -178,6 +178,14 @@ describe('a sync', () => {
       });
     });
 
+    it('refuses a zone that is not primary', async () => {
+      const secondary = { kind: 'found', id: at.zoneId, name: ZONE, mode: 'secondary', body: '{}' } as const;
+
+      await sync(at.another({}, { readZone: async () => secondary }));
+
+      expect((await lastRun())?.failure).toMatch(/is secondary upstream/);
+    });
+
     it('refuses a zone with the same name and another id, and changes nothing', async () => {
       put('kept.acme', '192.0.2.1');
       await sync();

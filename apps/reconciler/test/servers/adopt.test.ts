@@ -187,6 +187,20 @@ describe('adoptions', () => {
       },
     );
 
+    it('reports a token that cannot be decrypted, and one that is rejected during the rebuild', async () => {
+      const { id, serverId } = await at.acknowledge();
+      at.breakRebuild(serverId, { reset: 'after' });
+      await at.passNow(id);
+      await at.pool.query(`UPDATE connection SET token_key_id = 'lost' WHERE id = $1`, [at.connectionId]);
+      await at.passNow(id);
+      const unreadable = await waitingOf(id);
+      await at.useToken(PROJECT_TOKEN);
+      await at.pool.query(`UPDATE connection SET phase = 'Rejected' WHERE id = $1`, [at.connectionId]);
+      await at.passNow(id);
+
+      expect([unreadable?.reason, (await waitingOf(id))?.reason]).toEqual(['TokenUnreadable', 'ProviderTokenRejected']);
+    });
+
     it('causes one event for any number of retries', async () => {
       const { id } = await at.acknowledge({ locked: true });
       await at.passNow(id);
