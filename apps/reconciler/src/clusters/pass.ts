@@ -33,7 +33,6 @@ export interface PassDeps extends PerformDeps {
   readonly holds: HoldStore;
   readonly authorities: Authorities;
   readonly leaseMs: number;
-  readonly random?: () => number;
   readonly log: Log;
 }
 
@@ -281,7 +280,7 @@ async function endFailed(
   if (wanted === null || isDatabaseAway(error)) throw error;
   const step = steps.at(-1) ?? 'finish';
   if (isNamespaceGone(error, step, wanted)) await deps.records.forgetNamespace(lease);
-  const failure = classifyFailure(error, { desired: wanted, step, random: deps.random ?? Math.random });
+  const failure = classifyFailure(error, { desired: wanted, step, random: Math.random });
   // An error that only the team can fix is retried with the next change or a better observation.
   const inMs = failure.kind === 'needsUser' ? null : failure.afterMs;
   const failures = failure.kind === 'needsUser' ? 0 : wanted.known.failures + 1;

@@ -10,7 +10,6 @@ export interface CleanUpDeps {
   readonly garden: GardenClient;
   readonly onOutcome: (outcome: CleanupOutcome) => void;
   readonly log: Log;
-  readonly random?: () => number;
 }
 
 const BATCH = 10;
@@ -38,11 +37,11 @@ export const cleanUpGarden =
   };
 
 async function cleanUpOne(deps: CleanUpDeps, due: DueCleanup, signal: AbortSignal): Promise<CleanupOutcome> {
-  const { store, onOutcome, random = Math.random } = deps;
+  const { store, onOutcome } = deps;
   const { outcome, retryAfterMs } = await deleteOne(deps, due, signal);
   onOutcome(outcome);
   if (outcome === 'gone') await store.recordGone(due);
-  else await store.recordFailure(due, retryAfterMs + spreadMs(backoffMs(due.failures, retry), random()));
+  else await store.recordFailure(due, retryAfterMs + spreadMs(backoffMs(due.failures, retry), Math.random()));
   return outcome;
 }
 

@@ -61,30 +61,11 @@ describe('on a garden', () => {
   });
   afterAll(() => reconciler.stop());
 
-  describe('the watch', () => {
-    it('reports a foreign change even after its version had expired', async () => {
-      const cluster = await aReadyCluster(reconciler);
-      const [namespace, name] = await at.placeOf(cluster);
-      await untilWatching(reconciler);
-      await untilChecked([cluster]);
-
-      at.cloud.admin.garden.dropWatches({ expireHistory: true });
-      at.cloud.admin.garden.editShoot(namespace, name, {
-        conditions: [{ type: 'EveryNodeReady', status: 'False', reason: 'NodeNotReady', message: 'secret-name' }],
-      });
-
-      const row = await untilRow(at, cluster.id, ({ phase }) => phase === 'Degraded');
-      expect(JSON.stringify(row.conditions)).not.toContain('secret-name');
-    });
-  });
-
   describe('a garden with failures', () => {
-    it.each([
-      ['throttles', { status: 429, retryAfter: 1 }],
-      ['drops connections', { reset: 'before' as const }],
-    ])('that %s only delays operations', async (_what, effect) => {
+    it('that throttles and drops connections only delays operations', async () => {
       const clusters = await declare(3);
-      at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect });
+      at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect: { status: 429, retryAfter: 1 } });
+      at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect: { reset: 'before' } });
 
       await wakeAll(reconciler, clusters);
 

@@ -1,5 +1,4 @@
 import { type Log, type LogFields, silentLog } from '@corral/service';
-import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Changed, ClusterRow, Declared, TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
@@ -51,24 +50,6 @@ describe('foreign changes', () => {
     const [first, ...others] = await workersOf(cluster);
     await edit(cluster, { provider: { workers: [{ ...first, maximum }, ...others] } }, manager);
   }
-  /** Declares a change and acts before any pass, by holding the lease in between. @returns the operation's id */
-  async function declareBefore(cluster: TestCluster, changed: Changed, act: () => Promise<void>): Promise<string> {
-    await waitFor('running passes to end', async () => {
-      const { rowCount } = await at.pool.query(
-        "UPDATE cluster SET lease_until = clock_timestamp() + interval '1 h' WHERE id = $1 AND lease_until IS NULL",
-        [cluster.id],
-      );
-      return rowCount === 1;
-    });
-    const { operationId } = await at.change(cluster, changed);
-    await age(operationId);
-    await act();
-    await at.pool.query('UPDATE cluster SET lease_until = NULL, due_at = clock_timestamp() WHERE id = $1', [
-      cluster.id,
-    ]);
-    await reconciler.wake(cluster.id);
-    return operationId;
-  }
   async function declare(cluster: TestCluster, changed: Changed) {
     const { operationId } = await at.change(cluster, changed);
     await reconciler.wake(cluster.id);
@@ -107,115 +88,6 @@ describe('foreign changes', () => {
       ]);
       await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
     });
-
-    it('fails a conflicting change after ten minutes, with field and manager', async () => {
-      const cluster = await aReadyCluster();
-      const operationId = await declareBefore(cluster, { pools: [{ name: 'general', maximum: 5 }] }, () =>
-        scale(cluster, 7, 'gitops-controller'),
-      );
-
-      await untilDrifted(cluster);
-      expect(await at.operation(operationId)).toMatchObject({ state: 'running' });
-      await at.pool.query("UPDATE operation SET created_at = created_at - interval '11 min' WHERE id = $1", [
-        operationId,
-      ]);
-      await waitFor('a pass that finds the conflict eleven minutes old', async () => {
-        // A running pass writes what it read before.
-        await at.pool.query(
-          `UPDATE cluster SET due_at = clock_timestamp(), conditions = (
-           SELECT json_agg(each || jsonb_build_object('lastTransitionTime', clock_timestamp() - interval '11 min'))
-           FROM jsonb_array_elements(conditions::jsonb) each) WHERE id = $1`,
-          [cluster.id],
-        );
-        await reconciler.wake(cluster.id);
-        return (await at.operation(operationId)).finished_at !== null;
-      });
-
-      expect(await untilEnded(at, operationId)).toMatchObject({
-        state: 'failed',
-        error: {
-          code: 'field_conflict',
-          message:
-            'Another manager changed fields that are declared here: maximum of node pool general is 7 instead of 5 (gitops-controller).',
-        },
-      });
-      expect(await workersOf(cluster)).toMatchObject([{ maximum: 7 }]);
-    });
-  });
-
-  describe('maintenance of the garden', () => {
-    it('raises an expired version, which the team can raise further', async () => {
-      const cluster = await aReadyCluster();
-      const { kubernetesVersions } = await at.garden.readCloudProfile();
-      const { version } = (await shootOf(cluster)).spec.kubernetes as { version: string };
-      const expired = { version, classification: 'supported', expirationDate: '2020-01-01T00:00:00Z' };
-      const newer = { version: version.replace(/\d+$/, '99'), classification: 'supported' };
-      const offered = kubernetesVersions.map((each) => ({
-        version: each.version,
-        classification: each.classification,
-        ...(each.expirationDate === null ? {} : { expirationDate: each.expirationDate }),
-      }));
-      const offer = (versions: object[]) => at.cloud.admin.garden.patchCloudProfile({ kubernetes: { versions } });
-      offer([...offered.filter((each) => each.version !== version), expired, newer]);
-      await edit(cluster, { kubernetes: { version: newer.version } }, 'gardener-controller-manager');
-      offer([...offered, newer]);
-      await untilRow(at, cluster.id, ({ pinned_version }) => pinned_version === newer.version);
-
-      const operation = await declare(cluster, { spec: { kubernetesVersion: '1.34' } });
-
-      expect(operation).toMatchObject({ state: 'succeeded' });
-      expect((await shootOf(cluster)).spec.kubernetes).toMatchObject({ version: expect.stringMatching(/^1\.34\./) });
-      expect(await overridesOf(cluster)).toEqual([
-        { generation: 2, fields: [{ field: 'kubernetesVersion', manager: 'gardener-controller-manager' }] },
-      ]);
-    });
-  });
-
-  describe('a garden that has lost its field managers', () => {
-    it('gets them again, and undeclared pools are removed', async () => {
-      const cluster = await aReadyCluster([{ name: 'general' }, { name: 'second' }]);
-      at.cloud.admin.garden.forgetManagers(...(await at.placeOf(cluster)));
-      await reconciler.wake(cluster.id);
-
-      const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 4 }] });
-
-      expect(operation).toMatchObject({ state: 'succeeded' });
-      expect(await workersOf(cluster)).toMatchObject([{ maximum: 4 }]);
-      expect(await overridesOf(cluster)).toEqual([]);
-    });
-  });
-
-  describe('a pool that another manager added', () => {
-    const add = async (cluster: TestCluster, name: string, manager?: string) => {
-      const workers = await workersOf(cluster);
-      const { labels: _, ...copy } = workers[0] as Record<string, unknown>;
-      await edit(cluster, { provider: { workers: [...workers, { ...copy, name, maximum: 2 }] } }, manager);
-    };
-    const namesOf = async (cluster: TestCluster) => (await workersOf(cluster)).map(({ name }) => name);
-
-    it('is reported with its manager, and kept until the team declares pools', async () => {
-      const cluster = await aReadyCluster();
-      const [general] = await namesOf(cluster);
-      await add(cluster, 'batch');
-
-      const row = await untilDrifted(cluster);
-      const asleep = await declare(cluster, { spec: { hibernated: true }, kind: 'cluster.hibernate' });
-      const awake = await declare(cluster, { spec: { hibernated: false }, kind: 'cluster.resume' });
-      const kept = await namesOf(cluster);
-      await untilDrifted(cluster);
-      const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
-
-      expect(conditionOf(row, 'Reconciled')).toMatchObject({
-        message: 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).',
-      });
-      expect([asleep.state, awake.state, kept]).toEqual(['succeeded', 'succeeded', [general, 'batch']]);
-      expect(operation).toMatchObject({ state: 'succeeded' });
-      expect(await namesOf(cluster)).toEqual([general]);
-      expect(await overridesOf(cluster)).toEqual([
-        { generation: 4, fields: [{ field: 'node pool batch', manager: 'kubectl-edit' }] },
-      ]);
-      await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
-    });
   });
 });
 
@@ -244,68 +116,6 @@ describe('a garden in the way', () => {
     await at.pass(id, 3_600_000);
     await reconciler.wake(id);
   }
-  const reconciledOf = ({ conditions }: { conditions: { type: string; reason: string; message: string }[] }) =>
-    conditions.find(({ type }) => type === 'Reconciled');
-
-  describe('a quota of the garden', () => {
-    it.each(['shootsMax', 'secretsMax'])(
-      '(%s) is reported as a platform limit, and the operation continues when it is lifted',
-      async (quota) => {
-        at.cloud.admin.garden.changeSettings({ [quota]: 0 });
-        const cluster = await declared(true);
-        await reconciler.wake(cluster.id);
-
-        const row = await untilRow(at, cluster.id, (each) => reconciledOf(each)?.reason === 'PlatformQuotaExceeded');
-        const waiting = await at.operation(cluster.operationId);
-        at.cloud.admin.garden.changeSettings({ [quota]: null });
-        await requestPass(cluster);
-        const { state } = await untilEnded(at, cluster.operationId);
-
-        expect([waiting.state, state]).toEqual(['running', 'succeeded']);
-        expect(reconciledOf(row)?.message).toContain('A limit of this platform');
-        expect(row.conditions.filter(({ type }) => type === 'SpecAccepted' || type === 'ConnectionReady')).toEqual([
-          expect.objectContaining({ status: 'True' }),
-          expect.objectContaining({ status: 'True' }),
-        ]);
-        expect(errors).toContainEqual(
-          expect.objectContaining({
-            message: 'pass failed',
-            fields: expect.objectContaining({ clusterId: cluster.id, failure: 'platform' }),
-          }),
-        );
-      },
-    );
-  });
-
-  describe('a policy of the garden', () => {
-    const small = {
-      name: 'small-clusters',
-      kind: 'policy',
-      when: '"maximum":9',
-      message: 'At most 5 nodes per pool.\n\tAsk platform@example.org for more',
-    } as const;
-
-    it('refuses a specification in its own words, and nothing else', async () => {
-      at.cloud.admin.garden.changeSettings({ admission: [small] });
-      const { team, connectionId } = await at.addConnectionOfTeam();
-      const cluster = await at.declare(team, connectionId, { pools: [{ name: 'general', maximum: 9 }] });
-      await reconciler.wake(cluster.id);
-
-      const refused = await untilEnded(at, cluster.operationId);
-      const row = await at.row(cluster.id);
-      const { operationId } = await at.change(cluster, { pools: [{ name: 'general', maximum: 5 }] });
-      await reconciler.wake(cluster.id);
-      const accepted = await untilEnded(at, operationId);
-
-      const message =
-        'The policy small-clusters of the garden refuses the specification: At most 5 nodes per pool. Ask platform@example.org for more.';
-      expect(refused).toMatchObject({ state: 'failed', error: { code: 'refused_by_garden', message } });
-      expect(row.conditions).toContainEqual(
-        expect.objectContaining({ type: 'SpecAccepted', status: 'False', message }),
-      );
-      expect(accepted).toMatchObject({ state: 'succeeded' });
-    });
-  });
 
   describe('an admission webhook that does not answer', () => {
     it('keeps only the clusters of its namespace waiting, and is named', async () => {
@@ -339,25 +149,6 @@ describe('a garden in the way', () => {
     });
   });
 
-  describe('a garden that has just started', () => {
-    it.each(['anonymous', 'rights'] as const)(
-      'and denies every request (%s) counts as unavailable, and no operation fails',
-      async (startUp) => {
-        const cluster = await declared();
-        at.cloud.admin.garden.changeSettings({ startUp });
-        await reconciler.wake(cluster.id);
-        await untilRow(at, cluster.id, ({ failures }) => failures > 0);
-
-        const waiting = await at.operation(cluster.operationId);
-        at.cloud.admin.garden.changeSettings({ startUp: 'over' });
-        await requestPass(cluster);
-        const { state } = await untilEnded(at, cluster.operationId);
-
-        expect([['queued', 'running'].includes(waiting.state), state]).toEqual([true, 'succeeded']);
-      },
-    );
-  });
-
   describe('blocked operations', () => {
     afterEach(() => at.cloud.admin.garden.clearShootFaults());
 
@@ -382,22 +173,6 @@ describe('a garden in the way', () => {
       expect([state, said?.reason, said?.message]).toEqual(['running', waiting?.reason, waiting?.message]);
       return waiting?.message;
     }
-
-    describe('an operation that the garden tries again and again', () => {
-      it('says what it waits for, with pool, machine type and region, and since when', async () => {
-        at.cloud.admin.garden.addShootFaults({
-          times: null,
-          effect: { codes: ['ERR_INFRA_RESOURCES_DEPLETED'], message: 'server type cpx31 is currently unavailable' },
-        });
-        const cluster = await begun();
-
-        expect(await untilWaiting(cluster, 'ProviderOutOfStock')).toBe(
-          'The provider has no capacity left for a machine type in fsn1. Concerned: node pool general (cpx31).',
-        );
-        at.cloud.admin.garden.clearShootFaults();
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
-      });
-    });
 
     describe('a deletion', () => {
       it('names the objects in the cluster that block its clean-up', async () => {
@@ -448,16 +223,6 @@ describe('expired catalogue', () => {
     at.cloud.admin.garden.patchCloudProfile(offered);
   });
 
-  async function ready(declared: Declared): Promise<TestCluster> {
-    // Each test has a catalogue that no pass has read before.
-    reconciler = await at.start();
-    const { team, connectionId } = await at.addConnectionOfTeam();
-    const cluster = await at.declare(team, connectionId, declared);
-    await reconciler.wake(cluster.id);
-    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
-    return cluster;
-  }
-
   async function ended(cluster: TestCluster, changed: Parameters<Clusters['change']>[1]) {
     const { operationId } = await at.change(cluster, changed);
     await reconciler.wake(cluster.id);
@@ -476,64 +241,6 @@ describe('expired catalogue', () => {
     const [namespace, name] = await at.placeOf(cluster);
     return at.cloud.admin.garden.editShoot(namespace, name, {}).spec as Spec;
   }
-
-  /** The garden's maintenance raises the image of the first pool, as it must once it has expired. */
-  async function maintain(cluster: TestCluster, version: string): Promise<void> {
-    const [namespace, name] = await at.placeOf(cluster);
-    const [first, ...others] = (await specOf(cluster)).provider.workers;
-    const raised = { ...first, machine: { ...first?.machine, image: { name: 'ubuntu', version } } };
-    at.cloud.admin.garden.editShoot(namespace, name, {
-      manager: 'gardener-controller-manager',
-      patch: { spec: { provider: { workers: [raised, ...others] } } },
-    });
-  }
-
-  const reconciledOf = ({ conditions }: { conditions: { type: string; message: string }[] }) =>
-    conditions.find(({ type }) => type === 'Reconciled')?.message;
-
-  describe('a cluster whose image has expired and was raised by the garden', () => {
-    it('is scaled, hibernated and resumed with the image that it runs, and tells so', async () => {
-      const pinned = { name: 'general', image: { name: 'ubuntu', version: '24.4.0' } };
-      const cluster = await ready({ pools: [pinned] });
-      at.cloud.admin.garden.expire({ image: { name: 'ubuntu', version: '24.4.0' } });
-      await maintain(cluster, '24.4.1');
-
-      const raised = await untilRow(at, cluster.id, (row) => reconciledOf(row)?.includes('24.4.1') === true);
-      const ends = [
-        await ended(cluster, { pools: [{ ...pinned, maximum: 5 }] }),
-        await ended(cluster, { kind: 'cluster.hibernate', spec: { hibernated: true } }),
-        await ended(cluster, { kind: 'cluster.resume', spec: { hibernated: false } }),
-        await ended(cluster, { pools: [{ ...pinned, maximum: 5 }, { name: 'second' }] }),
-      ];
-      const { phase, ...row } = await untilRow(at, cluster.id, ({ due_at }) => due_at === null);
-
-      expect(ends.map(({ state, error }) => [state, error])).toEqual(ends.map(() => ['succeeded', {}]));
-      const { workers } = (await specOf(cluster)).provider;
-      expect(workers.map(({ maximum, machine }) => [maximum, machine.image])).toEqual([
-        [5, { name: 'ubuntu', version: '24.4.1' }],
-        [3, { name: 'ubuntu', version: '24.4.1' }],
-      ]);
-      const told =
-        'Another manager changed fields that are declared here: image.version of node pool general is 24.4.1 instead of 24.4.0 (gardener-controller-manager).';
-      expect([reconciledOf(raised), phase, reconciledOf(row)]).toEqual([told, 'Ready', told]);
-    });
-
-    it('is set back by the next declaration while the declared image is offered', async () => {
-      const pinned = { name: 'general', image: { name: 'gardenlinux', version: '1592.14.0' } };
-      const cluster = await ready({ pools: [pinned] });
-      const [namespace, name] = await at.placeOf(cluster);
-      const [first] = (await specOf(cluster)).provider.workers;
-      const image = { name: 'gardenlinux', version: '1877.5.0' };
-      at.cloud.admin.garden.editShoot(namespace, name, {
-        patch: { spec: { provider: { workers: [{ ...first, machine: { ...first?.machine, image } }] } } },
-      });
-
-      const end = await ended(cluster, { pools: [{ ...pinned, maximum: 5 }] });
-
-      expect(end).toMatchObject({ state: 'succeeded' });
-      expect((await specOf(cluster)).provider.workers[0]?.machine.image).toEqual(pinned.image);
-    });
-  });
 
   it('is no obstacle to clusters whose machine type, version, region or first zone it no longer offers', async () => {
     const all = await Promise.all(

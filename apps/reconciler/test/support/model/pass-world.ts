@@ -59,14 +59,9 @@ function tripped<T extends object>(target: T, between: (() => Promise<void>) | u
   ) as T;
 }
 
-/** Lets time pass and reports the garden's state, so that the cluster becomes due if anything requires it. */
-export async function untilDue(world: World): Promise<void> {
-  await world.at.pass(world.cluster.id, HOUR_MS);
-  await reportGarden(world);
-}
-
-/** Reports the garden's state like the watch and the lists. */
-export async function reportGarden({ at, cluster, garden }: World): Promise<void> {
+/** Lets time pass and reports the garden's state like the watch and the lists, so that the cluster becomes due if it must. */
+export async function untilDue({ at, cluster, garden }: World): Promise<void> {
+  await at.pass(cluster.id, HOUR_MS);
   const { shoot } = garden.model;
   const row = await at.row(cluster.id);
   if (row === undefined) return;
