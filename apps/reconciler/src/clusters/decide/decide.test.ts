@@ -3,6 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import {
   absent,
+  aCondition,
   aDesired,
   aPool,
   aShoot,
@@ -21,225 +22,123 @@ import { learnedFrom, learnedFromRead, retryOf } from './shoot-runs.js';
 const foreign: Observed = { kind: 'foreign' };
 const stepOf = (desired: Desired, seen: Observed, now = minutesLater(6)): Step => decide(desired, seen, now);
 
+type Row = [what: string, desired: Desired, seen: Observed | Shoot, step: Step['do']];
+const check = (...[, desired, seen, step]: Row) =>
+  expect(stepOf(desired, 'kind' in seen ? seen : present(seen)).do).toBe(step);
+const connected = (desired: Desired, connection: Partial<Desired['connection']>): Desired => ({
+  ...desired,
+  connection: { ...desired.connection, ...connection },
+});
+const newToken = { tokenVersion: 2 };
+const rejected = { phase: 'Rejected' } as const;
+const unverified = { phase: 'Unverified' } as const;
+const runDue = { generation: 2, observedGeneration: 1 };
+const steady = aSteadyDesired();
+const changed = aSteadyDesired({ generation: 2, desiredHash: 'sha256:02', known: { appliedGeneration: 1 } });
+
 describe('a cluster without a Shoot', () => {
-  it.each<[string, Desired, Step['do']]>([
-    ['gets its Project first', aDesired({ namespace: null, pinnedVersion: null }), 'ensureProject'],
-    [
-      'then its credentials',
-      aDesired({ connection: { gardenTokenVersion: 0 }, pinnedVersion: null }),
-      'applyCredentials',
-    ],
-    ['then its version', aDesired({ pinnedVersion: null }), 'pinVersion'],
-    ['then its Shoot', aDesired(), 'applyShoot'],
-    [
-      'gets its first token even unverified, since nothing depends on it yet',
-      aDesired({ connection: { phase: 'Unverified', gardenTokenVersion: 0 } }),
-      'applyCredentials',
-    ],
-    ['waits while the provider rejects its token', aDesired({ connection: { phase: 'Rejected' } }), 'finish'],
-    [
-      'waits while a replaced token is not verified',
-      aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } }),
-      'finish',
-    ],
-    [
-      'gets another version when another one was declared',
-      aDesired({ spec: { kubernetesVersion: '1.35' } }),
-      'pinVersion',
-    ],
-  ])('%s', (_, desired, step) => {
-    expect(stepOf(desired, absent)).toEqual({ do: step });
-  });
+  const uncredited = { gardenTokenVersion: 0 };
 
-  it('gets no step when a foreign Shoot has its name', () => {
-    expect(stepOf(aDesired(), foreign)).toEqual({ do: 'finish' });
-  });
-
-  it('is not created a second time after it existed', () => {
-    expect(stepOf(aSteadyDesired(), absent)).toEqual({ do: 'finish' });
-    expect(stepOf(aSteadyDesired({ namespace: 'garden-x', connection: { tokenVersion: 2 } }), absent)).toEqual({
-      do: 'finish',
-    });
-  });
+  it.each<Row>([
+    ['gets its Project first', aDesired({ namespace: null, pinnedVersion: null }), absent, 'ensureProject'],
+    ['then its credentials', aDesired({ connection: uncredited, pinnedVersion: null }), absent, 'applyCredentials'],
+    ['then its version', aDesired({ pinnedVersion: null }), absent, 'pinVersion'],
+    ['then its Shoot', aDesired(), absent, 'applyShoot'],
+    // Nothing depends on its first token yet.
+    ['gets it unverified', connected(aDesired(), { ...unverified, ...uncredited }), absent, 'applyCredentials'],
+    ['waits while the provider rejects its token', connected(aDesired(), rejected), absent, 'finish'],
+    ['waits for the check of a new token', connected(aDesired(), { ...unverified, ...newToken }), absent, 'finish'],
+    ['gets another declared version', aDesired({ spec: { kubernetesVersion: '1.35' } }), absent, 'pinVersion'],
+    ['gets no step when a foreign Shoot has its name', aDesired(), foreign, 'finish'],
+    ['is not created a second time', steady, absent, 'finish'],
+    ['is not created for a new token either', connected(steady, newToken), absent, 'finish'],
+  ])('%s', check);
 });
 
 describe('a cluster with a Shoot', () => {
-  const changed = aSteadyDesired({ generation: 2, desiredHash: 'sha256:02', known: { appliedGeneration: 1 } });
-  const before = aSteadyDesired();
+  const shoot = aShoot(steady);
+  const running = aShoot(steady, { lastOperation: { type: 'Reconcile', state: 'Processing', progress: 20 } });
+  const marked = (annotations: Record<string, string>) => aShoot(steady, { annotations });
+  const written = aSteadyDesired({ known: { appliedShootGeneration: 4, appliedGeneration: 1 } });
+  const old = aShoot(steady, { generation: 3, annotations: { 'corral.dev/generation': '0' } });
+  const raised = aShoot(steady, { generation: 2, spec: { kubernetes: { version: '1.34.9' } } });
+  const going = aShoot(steady, { deletionTimestamp: minutesLater(5).toISOString(), generation: 2 });
+  const moving = aShoot(steady, { lastOperation: { type: 'Restore', state: 'Processing' } });
+  const ill = aShoot(steady, { conditions: [aCondition('EveryNodeReady', 'False')] });
 
-  it('gets no step when it matches the declaration', () => {
-    expect(stepOf(before, present(aShoot(before)))).toEqual({ do: 'finish' });
-  });
-
-  it.each([
-    ['the generation', { 'corral.dev/generation': '2' }],
-    ['the hash', { 'corral.dev/desired-hash': 'sha256:ff' }],
-    ['removed labels', {}, {}],
-    ['an invalid generation', { 'corral.dev/generation': 'two' }],
-  ])(
-    'is applied when its labels or annotations differ: %s',
-    (_, annotations, labels = aShoot(before).metadata.labels) => {
-      expect(stepOf(before, present(aShoot(before, { annotations, labels })))).toEqual({ do: 'applyShoot' });
-    },
-  );
-
-  it('is applied after a new declaration, even during a run', () => {
-    const running = aShoot(before, { lastOperation: { type: 'Reconcile', state: 'Processing', progress: 20 } });
-
-    expect(stepOf(changed, present(aShoot(before)))).toEqual({ do: 'applyShoot' });
-    expect(stepOf(changed, present(running))).toEqual({ do: 'applyShoot' });
-  });
-
-  it('is applied again when the response to the last apply was lost', () => {
-    const unrecorded = aDesired({ known: { shootUid: 'uid-1' } });
-
-    expect(stepOf(unrecorded, present(aShoot(unrecorded)))).toEqual({ do: 'applyShoot' });
-  });
-
-  it('is not changed while its token is rejected, or replaced and not verified', () => {
-    const rejected = { ...changed, connection: { ...changed.connection, phase: 'Rejected' as const } };
-    const replaced = {
-      ...changed,
-      connection: { ...changed.connection, phase: 'Unverified' as const, tokenVersion: 2 },
-    };
-
-    expect(stepOf(rejected, present(aShoot(before)))).toEqual({ do: 'finish' });
-    expect(stepOf(replaced, present(aShoot(before)))).toEqual({ do: 'finish' });
-  });
-
-  it('is changed with a verified token whose repeated verification failed', () => {
-    const unverified = { ...changed, connection: { ...changed.connection, phase: 'Unverified' as const } };
-
-    expect(stepOf(unverified, present(aShoot(before)))).toEqual({ do: 'applyShoot' });
-  });
-
-  it('ignores a read that is older than the last write', () => {
-    const desired = aSteadyDesired({ known: { appliedShootGeneration: 4, appliedGeneration: 1 } });
-    const old = aShoot(before, { generation: 3, annotations: { 'corral.dev/generation': '0' } });
-
-    expect(stepOf(desired, present(old))).toEqual({ do: 'finish' });
-    expect(stepOf({ ...desired, isDeleting: true }, present(old))).toEqual({ do: 'finish' });
-  });
-
-  it('keeps a version that maintenance raised', () => {
-    const raised = aShoot(before, { generation: 2, spec: { kubernetes: { version: '1.34.9' } } });
-
-    expect(stepOf(before, present(raised))).toEqual({ do: 'pinVersion' });
-    expect(stepOf({ ...before, pinnedVersion: '1.34.9' }, present(raised))).toEqual({ do: 'finish' });
-  });
-
-  it('gets no step while another party deletes it', () => {
-    const going = aShoot(before, { deletionTimestamp: minutesLater(5).toISOString(), generation: 2 });
-
-    expect(stepOf(changed, present(going))).toEqual({ do: 'finish' });
-  });
+  it.each<Row>([
+    ['gets no step when it matches the declaration', steady, shoot, 'finish'],
+    ['gets no step for its health', steady, ill, 'finish'],
+    ['is applied with another generation', steady, marked({ 'corral.dev/generation': '2' }), 'applyShoot'],
+    ['is applied with an invalid generation', steady, marked({ 'corral.dev/generation': 'two' }), 'applyShoot'],
+    ['is applied with another hash', steady, marked({ 'corral.dev/desired-hash': 'sha256:ff' }), 'applyShoot'],
+    ['is applied without its labels', steady, aShoot(steady, { labels: {} }), 'applyShoot'],
+    ['is applied after a new declaration', changed, shoot, 'applyShoot'],
+    ['is applied even during a run', changed, running, 'applyShoot'],
+    [
+      'is applied again after a lost response',
+      aDesired({ known: { shootUid: 'uid-1' } }),
+      aShoot(aDesired()),
+      'applyShoot',
+    ],
+    ['is not changed while its token is rejected', connected(changed, rejected), shoot, 'finish'],
+    ['is not changed with an unchecked token', connected(changed, { ...unverified, ...newToken }), shoot, 'finish'],
+    ['is changed with a token that was checked before', connected(changed, unverified), shoot, 'applyShoot'],
+    ['ignores a read that is older than the last write', written, old, 'finish'],
+    ['ignores it during its deletion', { ...written, isDeleting: true }, old, 'finish'],
+    ['follows a version that maintenance raised', steady, raised, 'pinVersion'],
+    ['keeps it', { ...steady, pinnedVersion: '1.34.9' }, raised, 'finish'],
+    ['gets no step while another party deletes it', changed, going, 'finish'],
+    ['is not changed while its control plane migrates', changed, moving, 'finish'],
+    ['is not deleted then', { ...changed, isDeleting: true }, moving, 'finish'],
+    // It may be what the migration waits for.
+    ['gets a token then', connected(changed, newToken), moving, 'applyCredentials'],
+    ['gets it before its deletion', connected({ ...changed, isDeleting: true }, newToken), moving, 'applyCredentials'],
+  ])('%s', check);
 });
 
 describe('a change by another manager', () => {
   const desired = aSteadyDesired({ pools: [aPool({ minimum: 0 })] });
-  const editedTo = (spec: Record<string, unknown>, generation = 2) => present(aShoot(desired, { generation, spec }));
-  const worker = (more: object) => {
-    const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
-    return { provider: { type: 'hcloud', workers: [{ ...rendered, ...more }] } };
-  };
+  const available = aSteadyDesired({ spec: { controlPlaneHA: true } });
+  const editedTo = (spec: Record<string, unknown>, generation = 2) => aShoot(desired, { generation, spec });
+  const { workers } = aShoot(desired).spec.provider as { workers: object[] };
+  const worker = (more: object) => ({ provider: { type: 'hcloud', workers: [{ ...workers[0], ...more }] } });
 
-  it.each([
-    ['of the hibernation', { hibernation: { enabled: true } }],
-    ['of a maximum', worker({ maximum: 9 })],
-    ['of a minimum', worker({ minimum: 2 })],
-    ['of a machine type', worker({ machine: { type: 'cpx51' } })],
-    ['of a pool that is gone', { provider: { workers: [] } }],
-  ])('%s without a field owner is reverted by an apply', (_, spec) => {
-    expect(stepOf(desired, editedTo(spec))).toEqual({ do: 'applyShoot' });
-  });
-
-  it('that removes declared high availability is reverted by an apply', () => {
-    const available = aSteadyDesired({ spec: { controlPlaneHA: true } });
-
-    expect(stepOf(available, present(aShoot(available, { generation: 2, spec: { controlPlane: {} } })))).toEqual({
-      do: 'applyShoot',
-    });
-  });
-
-  it.each([
-    ['of undeclared fields', { purpose: 'production', dns: { domain: 'x.example' } }],
-    ['that adds a pool', { provider: { workers: [...workersOf(aShoot(desired).spec), { name: 'theirs' }] } }],
-  ])('%s gets no step', (_, spec) => {
-    expect(stepOf(desired, editedTo(spec))).toEqual({ do: 'finish' });
-  });
-
-  it('is not assumed when the garden itself altered the applied values, which would cause endless applies', () => {
-    expect(stepOf(desired, editedTo(worker({ maximum: 9 }), 1))).toEqual({ do: 'finish' });
-  });
-
-  function workersOf(spec: Record<string, unknown>): object[] {
-    return (spec.provider as { workers: object[] }).workers;
-  }
-});
-
-describe('a migrating control plane', () => {
-  const desired = aSteadyDesired({ generation: 2, desiredHash: 'sha256:02', known: { appliedGeneration: 1 } });
-  const moving = present(aShoot(aSteadyDesired(), { lastOperation: { type: 'Restore', state: 'Processing' } }));
-
-  it('delays changes and the deletion', () => {
-    expect(stepOf(desired, moving)).toEqual({ do: 'finish' });
-    expect(stepOf({ ...desired, isDeleting: true }, moving)).toEqual({ do: 'finish' });
-  });
-
-  it('does not delay a token, which may be what the migration waits for', () => {
-    const connection = { ...desired.connection, tokenVersion: 2 };
-
-    expect(stepOf({ ...desired, connection }, moving)).toEqual({ do: 'applyCredentials' });
-    expect(stepOf({ ...desired, connection, isDeleting: true }, moving)).toEqual({ do: 'applyCredentials' });
-  });
+  it.each<Row>([
+    ['of the hibernation is reverted', desired, editedTo({ hibernation: { enabled: true } }), 'applyShoot'],
+    ['of a maximum', desired, editedTo(worker({ maximum: 9 })), 'applyShoot'],
+    ['of a minimum', desired, editedTo(worker({ minimum: 2 })), 'applyShoot'],
+    ['of a machine type', desired, editedTo(worker({ machine: { type: 'cpx51' } })), 'applyShoot'],
+    ['of a pool that is gone', desired, editedTo({ provider: { workers: [] } }), 'applyShoot'],
+    ['of high availability', available, aShoot(available, { generation: 2, spec: { controlPlane: {} } }), 'applyShoot'],
+    ['of undeclared fields is left', desired, editedTo({ purpose: 'production', dns: { domain: 'x.test' } }), 'finish'],
+    ['that adds a pool is left', desired, editedTo({ provider: { workers: [...workers, { name: 'x' }] } }), 'finish'],
+    // Otherwise applies would never end.
+    ['is not assumed when the garden altered what we applied', desired, editedTo(worker({ maximum: 9 }), 1), 'finish'],
+  ])('%s', check);
 });
 
 describe('a new token', () => {
   const desired = aSteadyDesired({ connection: { tokenVersion: 2, gardenTokenVersion: 2 } });
-
-  it('is written to the garden first', () => {
-    const fresh = aSteadyDesired({ connection: { tokenVersion: 2 } });
-
-    expect(stepOf(fresh, present(aShoot(fresh)))).toEqual({ do: 'applyCredentials' });
-  });
-
-  it.each([
-    ['Succeeded', 'reconcileShoot'],
-    ['Error', 'reconcileShoot'],
-    ['Processing', 'finish'],
-    ['Pending', 'finish'],
-    ['Failed', 'retryShoot'],
-  ])('reaches a Shoot whose last operation is %s through: %s', (state, step) => {
-    expect(stepOf(desired, present(aShoot(desired, { lastOperation: { type: 'Reconcile', state } })))).toEqual({
-      do: step,
+  const ended = (state: string, operation?: string) =>
+    aShoot(desired, {
+      lastOperation: { type: 'Reconcile', state },
+      ...(operation === undefined ? {} : { annotations: { [operationAnnotation]: operation } }),
     });
-  });
 
-  it('waits for a run that is already due', () => {
-    expect(stepOf(desired, present(aShoot(desired, { generation: 2, observedGeneration: 1 })))).toEqual({
-      do: 'finish',
-    });
-  });
-
-  it('waits while another manager’s operation annotation is set', () => {
-    const annotations = { [operationAnnotation]: 'rotate-credentials-start' };
-    const failed = { type: 'Reconcile', state: 'Failed' };
-
-    expect(stepOf(desired, present(aShoot(desired, { annotations })))).toEqual({ do: 'finish' });
-    expect(stepOf(desired, present(aShoot(desired, { annotations, lastOperation: failed })))).toEqual({ do: 'finish' });
-  });
-
-  it('replaces an operation annotation that ours includes', () => {
-    const shoot = aShoot(desired, { annotations: { [operationAnnotation]: 'retry' } });
-
-    expect(stepOf(desired, present(shoot))).toEqual({ do: 'reconcileShoot' });
-  });
-
-  it('is rolled out by an apply that is due as well', () => {
-    const changed = { ...desired, generation: 2, desiredHash: 'sha256:02' };
-
-    expect(stepOf(changed, present(aShoot(desired)))).toEqual({ do: 'applyShoot' });
-  });
+  it.each<Row>([
+    ['is written to the garden first', connected(steady, newToken), aShoot(steady), 'applyCredentials'],
+    ['reaches a Shoot whose last operation succeeded', desired, ended('Succeeded'), 'reconcileShoot'],
+    ['reaches one with an error', desired, ended('Error'), 'reconcileShoot'],
+    ['waits for a run', desired, ended('Processing'), 'finish'],
+    ['waits for a pending one', desired, ended('Pending'), 'finish'],
+    ['waits for one that is due', desired, aShoot(desired, runDue), 'finish'],
+    ['is a reason to retry', desired, ended('Failed'), 'retryShoot'],
+    ['waits for an operation of another manager', desired, ended('Succeeded', 'rotate-credentials-start'), 'finish'],
+    ['waits for it after a failure, too', desired, ended('Failed', 'rotate-credentials-start'), 'finish'],
+    ['replaces an annotation that ours includes', desired, ended('Succeeded', 'retry'), 'reconcileShoot'],
+    ['is rolled out by an apply that is due', { ...desired, generation: 2 }, aShoot(desired), 'applyShoot'],
+  ])('%s', check);
 });
 
 describe('a Shoot whose last operation failed for good', () => {
@@ -249,81 +148,60 @@ describe('a Shoot whose last operation failed for good', () => {
     lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }],
   });
 
-  it('is retried once per accepted generation', () => {
-    expect(stepOf(desired, present(failed))).toEqual({ do: 'retryShoot' });
-    expect(stepOf(aSteadyDesired({ known: { retriedGeneration: 1 } }), present(failed))).toEqual({ do: 'finish' });
-  });
-
-  it('is not retried twice while the first retry is pending', () => {
-    const retried = aShoot(desired, { generation: 2, observedGeneration: 1, lastOperation: { state: 'Failed' } });
-
-    expect(stepOf(desired, present(retried))).toEqual({ do: 'finish' });
-  });
+  it.each<Row>([
+    ['is retried once per accepted generation', desired, failed, 'retryShoot'],
+    ['is not retried twice', aSteadyDesired({ known: { retriedGeneration: 1 } }), failed, 'finish'],
+    [
+      'is not retried while a run is due',
+      desired,
+      aShoot(desired, { ...runDue, lastOperation: { state: 'Failed' } }),
+      'finish',
+    ],
+  ])('%s', check);
 });
 
 describe('a cluster under deletion', () => {
   const desired = aSteadyDesired({ isDeleting: true });
   const shoot = aShoot(desired);
-  const going = (more: Parameters<typeof aShoot>[1] = {}) =>
+  const tried = aSteadyDesired({ isDeleting: true, known: { retriedGeneration: 1 } });
+  const going = (state = 'Processing') =>
     aShoot(desired, {
       deletionTimestamp: minutesLater(5).toISOString(),
       generation: 2,
-      lastOperation: { type: 'Delete', state: 'Processing' },
-      ...more,
+      lastOperation: { type: 'Delete', state },
     });
 
   it('is deleted by the observed UID', () => {
     expect(stepOf(desired, present(shoot))).toEqual({ do: 'deleteShoot', uid: 'uid-1' });
   });
 
-  it('is deleted even if its last change was never applied', () => {
-    const changed = { ...desired, generation: 5, desiredHash: 'sha256:05' };
-
-    expect(stepOf(changed, present(shoot))).toMatchObject({ do: 'deleteShoot' });
-  });
-
-  it.each(['Rejected', 'Unverified'] as const)('is deleted even if its connection is %s', (phase) => {
-    const connection = { ...desired.connection, phase, tokenVersion: 2 };
-
-    expect(stepOf({ ...desired, connection }, present(shoot))).toMatchObject({ do: 'deleteShoot' });
-  });
-
-  it('gets a newer token first, and also during its deletion', () => {
-    const connection = { ...desired.connection, tokenVersion: 2 };
-
-    expect(stepOf({ ...desired, connection }, present(shoot))).toEqual({ do: 'applyCredentials' });
-    expect(stepOf({ ...desired, connection }, present(going()))).toEqual({ do: 'applyCredentials' });
-  });
-
-  it('is left to the garden once its deletion has begun', () => {
-    expect(stepOf(desired, present(going()))).toEqual({ do: 'finish' });
-  });
-
-  it('is retried after a failed deletion: once, and again for a new token', () => {
-    const failed = present(going({ lastOperation: { type: 'Delete', state: 'Failed' } }));
-    const tried = aSteadyDesired({ isDeleting: true, known: { retriedGeneration: 1 } });
-    const renewed = { ...tried, connection: { ...tried.connection, tokenVersion: 2, gardenTokenVersion: 2 } };
-
-    expect(stepOf(desired, failed)).toEqual({ do: 'retryShoot' });
-    expect(stepOf(tried, failed)).toEqual({ do: 'finish' });
-    expect(stepOf(renewed, failed)).toEqual({ do: 'retryShoot' });
-  });
-
-  it('is forgotten when its Shoot is gone', () => {
-    expect(stepOf(desired, absent)).toEqual({ do: 'forget' });
-  });
-
-  it('is forgotten when a foreign Shoot has its name', () => {
-    expect(stepOf(desired, foreign)).toEqual({ do: 'forget' });
-  });
-
-  it.each([
-    ['no namespace', aDesired({ isDeleting: true, namespace: null })],
-    ['no version', aDesired({ isDeleting: true, pinnedVersion: null })],
-    ['no credentials', aDesired({ isDeleting: true, connection: { gardenTokenVersion: 0 } })],
-  ])('is forgotten immediately when it had %s, since no Shoot can have been applied', (_, unapplied) => {
-    expect(stepOf(unapplied, absent)).toEqual({ do: 'forget' });
-  });
+  it.each<Row>([
+    ['is deleted without its last change', { ...desired, generation: 5, desiredHash: 'x' }, shoot, 'deleteShoot'],
+    ['is deleted with a rejected token', connected(desired, { ...rejected, ...newToken }), shoot, 'deleteShoot'],
+    ['is deleted with an unchecked token', connected(desired, { ...unverified, ...newToken }), shoot, 'deleteShoot'],
+    ['gets a newer token first', connected(desired, newToken), shoot, 'applyCredentials'],
+    ['gets it during its deletion', connected(desired, newToken), going(), 'applyCredentials'],
+    ['is left to the garden once that has begun', desired, going(), 'finish'],
+    ['is retried after a failed deletion', desired, going('Failed'), 'retryShoot'],
+    ['is retried once', tried, going('Failed'), 'finish'],
+    [
+      'is retried for a new token',
+      connected(tried, { ...newToken, gardenTokenVersion: 2 }),
+      going('Failed'),
+      'retryShoot',
+    ],
+    ['is forgotten when its Shoot is gone', desired, absent, 'forget'],
+    ['is forgotten when a foreign Shoot has its name', desired, foreign, 'forget'],
+    // No Shoot can have been applied.
+    ['is forgotten without a namespace', aDesired({ isDeleting: true, namespace: null }), absent, 'forget'],
+    ['is forgotten without a version', aDesired({ isDeleting: true, pinnedVersion: null }), absent, 'forget'],
+    [
+      'is forgotten without credentials',
+      connected(aDesired({ isDeleting: true }), { gardenTokenVersion: 0 }),
+      absent,
+      'forget',
+    ],
+  ])('%s', check);
 
   it('is forgotten without an observed Shoot only when a late one can no longer appear', () => {
     const since = { type: 'AbsenceConfirmed', status: 'Unknown' as const, reason: 'Waiting', message: '' };
