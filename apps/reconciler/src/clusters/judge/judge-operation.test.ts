@@ -35,13 +35,122 @@ describe('operations', () => {
     conditions.find((each) => each.type === type)?.reason;
 
   describe('an operation', () => {
-    it('succeeds when a run that started after our write succeeded', () => {
-      expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Succeeded'))).toMatchObject({
-        phase: 'Ready',
-        observedGeneration: 2,
-        operation: { to: 'succeeded' },
-        nextPassMs: null,
-      });
+    type Row = [what: string, desired: Desired, shoot: Shoot, verdict: object, now?: Date];
+    const running = { operation: { to: 'running' } };
+    const succeeded = { operation: { to: 'succeeded' } };
+    const failed = (code: string, more: object = {}) => ({ operation: { to: 'failed', code, ...more } });
+    const updated = anUpdatedDesired();
+    const tried = (retriedGeneration: number) => anUpdatedDesired({ retriedGeneration });
+    const unapplied = anUpdatedDesired({ appliedGeneration: 1 });
+    const unchanged = anUpdatedDesired({ appliedShootGeneration: 1, appliedAt: noon });
+    const rejected = (desired: Desired): Desired => ({
+      ...desired,
+      connection: { ...desired.connection, phase: 'Rejected' },
+    });
+    const ended = (state: string, error: Partial<LastError>, more: object = {}) =>
+      anUpdatedShoot(state, { lastErrors: [error], ...more });
+    const overQuota = { codes: ['ERR_INFRA_QUOTA_EXCEEDED'] };
+    const badToken = { codes: ['ERR_INFRA_UNAUTHENTICATED'] };
+    const rateLimit = ended('Failed', { codes: ['ERR_INFRA_RATE_LIMITS_EXCEEDED'] });
+    const taken = { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } };
+    const readOnly = ended(
+      'Error',
+      { description: 'token is read-only (token_readonly)' },
+      { retryCycleStartTime: minutesLater(1).toISOString() },
+    );
+    const since = ended('Error', {}, { retryCycleStartTime: noon.toISOString() });
+    const going = { deletionTimestamp: noon.toISOString(), lastOperation: { type: 'Delete' } };
+    const aWriteAt = (time: string) => anUpdatedDesired({ appliedAt: new Date(time) });
+    const done = { ...succeeded, phase: 'Ready', observedGeneration: 2, nextPassMs: null };
+
+    it.each<Row>([
+      ['succeeds when a run after our write succeeded', updated, anUpdatedShoot('Succeeded'), done],
+      ['compares times in whole seconds', aWriteAt('2026-11-21T12:05:00.900Z'), anUpdatedShoot('Succeeded'), succeeded],
+      ['succeeds when nothing changes in the Shoot', unchanged, aShoot(unchanged, { generation: 1 }), succeeded],
+      ['shows the progress of its own run', updated, anUpdatedShoot('Processing'), { operation: { progress: 40 } }],
+      [
+        'shows no other',
+        updated,
+        anUpdatedShoot('Processing', { observedGeneration: 4 }),
+        { operation: { progress: 0 } },
+      ],
+      [
+        'fails when the garden has given up after our retry',
+        tried(2),
+        ended('Failed', overQuota),
+        {
+          ...failed('provider_quota_exceeded', { message: 'A limit of the cloud project has been reached.' }),
+          phase: 'Failed',
+          nextPassMs: null,
+        },
+      ],
+      ['goes on while a retry is due', tried(1), ended('Failed', overQuota), running],
+      [
+        'goes on while others block it',
+        tried(1),
+        ended('Failed', overQuota, taken),
+        { ...running, nextPassMs: 15_000 },
+      ],
+      [
+        'waits for the rate limit',
+        tried(2),
+        rateLimit,
+        { ...running, nextPassMs: 20_000 },
+        new Date(minutesLater(5).getTime() + 10_000),
+      ],
+      ['goes on with an error that only the team can fix', updated, readOnly, running, minutesLater(10)],
+      ['fails with it after ten minutes', updated, readOnly, failed('provider_permission_denied'), minutesLater(11)],
+      ['goes on after one refusal of the token', tried(1), ended('Failed', badToken), running],
+      ['fails after the second', tried(2), ended('Failed', badToken), failed('provider_token_rejected')],
+      ['has no deadline while the garden is working', updated, since, running, minutesLater(12 * 60)],
+      ['fails as an internal error without a cause', tried(2), anUpdatedShoot('Failed'), failed('internal_error')],
+      ['stays null when there is none', aSteadyDesired(), aShoot(aSteadyDesired()), { operation: { to: 'stay' } }],
+      [
+        'fails when the change needs a token that is rejected',
+        rejected(unapplied),
+        aShoot(aSteadyDesired(), { generation: 5 }),
+        { ...failed('provider_token_rejected'), phase: 'Degraded', nextPassMs: null },
+      ],
+      [
+        'goes on when it was applied before',
+        rejected(updated),
+        anUpdatedShoot('Processing'),
+        { ...running, phase: 'Updating' },
+      ],
+      ['fails with its run', rejected(updated), anUpdatedShoot('Failed'), { operation: { to: 'failed' } }],
+      [
+        'fails when the cluster is deleted by others',
+        updated,
+        anUpdatedShoot('Processing', going),
+        { ...failed('shoot_missing'), phase: 'Deleting' },
+      ],
+    ])('%s', (...[, desired, shoot, verdict, now]) => {
+      expect(verdictOf(desired, shoot, now)).toMatchObject(verdict);
+    });
+
+    it.each<[string, Desired, Shoot]>([
+      ['our write was not observed', updated, anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
+      [
+        'the success is older than our write',
+        updated,
+        anUpdatedShoot('Succeeded', { lastOperation: { type: 'Reconcile', lastUpdateTime: noon.toISOString() } }),
+      ],
+      ['the run is in progress', updated, anUpdatedShoot('Processing')],
+      ['a migration succeeded', updated, anUpdatedShoot('Succeeded', { lastOperation: { type: 'Migrate' } })],
+      [
+        'the Shoot carries another declaration',
+        updated,
+        anUpdatedShoot('Succeeded', { annotations: { 'corral.dev/generation': '1' } }),
+      ],
+      ['the response to our write was lost', unapplied, anUpdatedShoot('Succeeded')],
+      ['it was changed since', updated, anUpdatedShoot('Succeeded', { generation: 6, observedGeneration: 5 })],
+      [
+        'another manager has reverted it',
+        updated,
+        anUpdatedShoot('Succeeded', { generation: 6, spec: { hibernation: { enabled: true } }, hibernated: true }),
+      ],
+    ])('does not succeed while %s', (_, desired, shoot) => {
+      expect(verdictOf(desired, shoot)).toMatchObject({ ...running, observedGeneration: 1, nextPassMs: 15_000 });
     });
 
     it('succeeds with the write when the Shoot itself does not change, as for a pool of adopted servers', () => {
@@ -62,161 +171,12 @@ describe('operations', () => {
       expect(observedHash(answered)).not.toBe(observedHash(seen));
     });
 
-    it.each<[string, Desired, Shoot]>([
-      ['our write was not observed', anUpdatedDesired(), anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
-      [
-        'the success is older than our write',
-        anUpdatedDesired(),
-        anUpdatedShoot('Succeeded', { lastOperation: { type: 'Reconcile', lastUpdateTime: noon.toISOString() } }),
-      ],
-      ['the run is in progress', anUpdatedDesired(), anUpdatedShoot('Processing')],
-      [
-        'the succeeded operation was a migration to another seed',
-        anUpdatedDesired(),
-        anUpdatedShoot('Succeeded', { lastOperation: { type: 'Migrate' } }),
-      ],
-      [
-        'the Shoot carries another declaration',
-        anUpdatedDesired(),
-        anUpdatedShoot('Succeeded', { annotations: { 'corral.dev/generation': '1' } }),
-      ],
-      ['the response to our write was lost', anUpdatedDesired({ appliedGeneration: 1 }), anUpdatedShoot('Succeeded')],
-      [
-        'it was changed since',
-        anUpdatedDesired(),
-        anUpdatedShoot('Succeeded', { generation: 6, observedGeneration: 5 }),
-      ],
-      [
-        'another manager has reverted it',
-        anUpdatedDesired(),
-        anUpdatedShoot('Succeeded', { generation: 6, spec: { hibernation: { enabled: true } }, hibernated: true }),
-      ],
-    ])('does not succeed while %s', (_, desired, shoot) => {
-      const verdict = verdictOf(desired, shoot);
-
-      expect(verdict.operation.to).toBe('running');
-      expect(verdict.observedGeneration).toBe(1);
-      expect(verdict.nextPassMs).toBe(15_000);
-    });
-
-    it('succeeds immediately when the declaration changes nothing in the Shoot', () => {
-      const desired = anUpdatedDesired({ appliedShootGeneration: 1, appliedAt: noon });
-
-      expect(verdictOf(desired, aShoot(desired, { generation: 1 })).operation).toEqual({ to: 'succeeded' });
-    });
-
-    it('compares the garden’s times in whole seconds', () => {
-      const desired = anUpdatedDesired({ appliedAt: new Date('2026-11-21T12:05:00.900Z') });
-
-      expect(verdictOf(desired, anUpdatedShoot('Succeeded')).operation).toEqual({ to: 'succeeded' });
-    });
-
-    it('shows the progress of its own run only', () => {
-      expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing')).operation).toEqual({
-        to: 'running',
-        progress: 40,
-      });
-      expect(
-        verdictOf(anUpdatedDesired(), anUpdatedShoot('Processing', { observedGeneration: 4 })).operation,
-      ).toMatchObject({ progress: 0 });
-    });
-
     it('keeps running while the garden retries, and says why', () => {
       const shoot = anUpdatedShoot('Error', { lastErrors: [{ description: 'resource_unavailable', codes: [] }] });
       const verdict = verdictOf(anUpdatedDesired(), shoot);
 
       expect(verdict.operation.to).toBe('running');
       expect(reasonOf(verdict)).toBe('ProviderOutOfStock');
-    });
-
-    it('fails when the garden has given up after our retry', () => {
-      const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] });
-
-      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot)).toMatchObject({
-        phase: 'Failed',
-        operation: {
-          to: 'failed',
-          code: 'provider_quota_exceeded',
-          message: 'A limit of the cloud project has been reached.',
-        },
-        nextPassMs: null,
-      });
-    });
-
-    it('keeps running while a retry is due or another manager’s operation annotation blocks it', () => {
-      const errors = { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] };
-      const taken = { annotations: { 'gardener.cloud/operation': 'rotate-ca-start' } };
-
-      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), anUpdatedShoot('Failed', errors)).operation.to).toBe(
-        'running',
-      );
-      expect(
-        verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), anUpdatedShoot('Failed', { ...errors, ...taken })),
-      ).toMatchObject({
-        operation: { to: 'running' },
-        nextPassMs: 15_000,
-      });
-    });
-
-    it('is checked again after the provider’s rate limit wait', () => {
-      const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_RATE_LIMITS_EXCEEDED'] }] });
-      const now = new Date(minutesLater(5).getTime() + 10_000);
-
-      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot, now)).toMatchObject({
-        operation: { to: 'running' },
-        nextPassMs: 20_000,
-      });
-    });
-
-    it('fails after ten minutes of an error that only the team can fix, although the garden would retry for hours', () => {
-      const shoot = anUpdatedShoot('Error', {
-        lastErrors: [{ description: 'token is read-only (token_readonly)' }],
-        retryCycleStartTime: minutesLater(1).toISOString(),
-      });
-
-      expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(10)).operation.to).toBe('running');
-      expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(11)).operation).toMatchObject({
-        to: 'failed',
-        code: 'provider_permission_denied',
-      });
-    });
-
-    it('does not fail after a single refusal of the token, which may be the provider’s fault', () => {
-      const shoot = anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_UNAUTHENTICATED'] }] });
-
-      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 1 }), shoot).operation.to).toBe('running');
-      expect(verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), shoot).operation).toMatchObject({
-        code: 'provider_token_rejected',
-      });
-    });
-
-    it('has no deadline while the garden is working', () => {
-      const hours = 12 * 60;
-      const shoot = anUpdatedShoot('Error', { retryCycleStartTime: noon.toISOString(), lastErrors: [{}] });
-
-      expect(verdictOf(anUpdatedDesired(), shoot, minutesLater(hours)).operation.to).toBe('running');
-    });
-
-    it('fails as an internal error when the cause is unknown', () => {
-      const operation = verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), anUpdatedShoot('Failed')).operation;
-
-      expect(operation).toMatchObject({ to: 'failed', code: 'internal_error' });
-    });
-
-    it('stays null when there is none', () => {
-      expect(verdictOf(aSteadyDesired(), aShoot(aSteadyDesired())).operation).toEqual({ to: 'stay' });
-      expect(judge(aSteadyDesired(), absent, later).operation).toEqual({ to: 'stay' });
-    });
-
-    it('fails when the change needs a token that is rejected', () => {
-      const desired = anUpdatedDesired({ appliedGeneration: 1 });
-      const rejected = { ...desired, connection: { ...desired.connection, phase: 'Rejected' as const } };
-
-      expect(verdictOf(rejected, aShoot(aSteadyDesired(), { generation: 5 }))).toMatchObject({
-        phase: 'Degraded',
-        operation: { to: 'failed', code: 'provider_token_rejected' },
-        nextPassMs: null,
-      });
     });
 
     it.each<[string, Partial<Desired['connection']>, LastErrors]>([
@@ -238,29 +198,6 @@ describe('operations', () => {
         expect(verdictOf(never, anUpdatedShoot('Failed', { lastErrors })).phase).toBe('Failed');
       },
     );
-
-    it('keeps running when the token is rejected after the change was applied', () => {
-      const desired = anUpdatedDesired();
-      const rejected = { ...desired, connection: { ...desired.connection, phase: 'Rejected' as const } };
-
-      expect(verdictOf(rejected, anUpdatedShoot('Processing'))).toMatchObject({
-        phase: 'Updating',
-        operation: { to: 'running' },
-      });
-      expect(verdictOf(rejected, anUpdatedShoot('Failed')).operation.to).toBe('failed');
-    });
-
-    it('fails when the cluster is deleted by others', () => {
-      const shoot = anUpdatedShoot('Processing', {
-        deletionTimestamp: noon.toISOString(),
-        lastOperation: { type: 'Delete' },
-      });
-
-      expect(verdictOf(anUpdatedDesired(), shoot)).toMatchObject({
-        phase: 'Deleting',
-        operation: { to: 'failed', code: 'shoot_missing' },
-      });
-    });
   });
 
   describe('a deletion', () => {
