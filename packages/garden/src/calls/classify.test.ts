@@ -53,6 +53,10 @@ describe('error kind of a failed call', () => {
     expect(classify(code, status, {}, 'write').kind).toBe(kind);
   });
 
+  it('409 AlreadyExists is classified as exists', () => {
+    expect(classify(409, aStatus(409, 'AlreadyExists', 'already exists', aShoot), {}, 'write').kind).toBe('exists');
+  });
+
   it.each([500, 502, 503, 504])('answer %i is a server error of a read, and leaves a write uncertain', (code) => {
     for (const status of [aStatus(code, 'Any', 'etcd has no leader'), null]) {
       expect(classify(code, status, {}, 'read').kind).toBe('server_error');
@@ -184,6 +188,14 @@ describe('error details', () => {
 
     expect(fieldOf('.spec.maintenance.foo')).toEqual(['spec.maintenance.foo']);
     expect(fieldOf('.spec.provider.workers[name="p1"].foo')).toEqual(['spec.provider.workers[name="p1"].foo']);
+  });
+
+  it('have a bounded length however long the answer is', () => {
+    const causes = Array.from({ length: 500 }, (_, n) => ({ reason: 'R', field: `f${n}`, message: 'x'.repeat(5_000) }));
+
+    const { details } = classify(422, aStatus(422, 'Invalid', 'y'.repeat(100_000), { causes }), {}, 'write');
+
+    expect(JSON.stringify(details).length).toBeLessThan(30_000);
   });
 
   it('can be stored when the bound is within a character', () => {
