@@ -127,65 +127,76 @@ describe('the verdict', () => {
     }
   });
 
-  describe('a cluster that failed', () => {
-    it('still reports a healthy control plane as ready', () => {
-      const { phase, conditions } = verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), anUpdatedShoot('Failed'));
+  describe('a cluster', () => {
+    const failed = (code: string) => ({ phase: 'Failed', operation: { to: 'failed', code } });
+    const pending = { phase: 'Pending', operation: { to: 'running' } };
+    const unverified = aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } });
+    const gone = aSteadyDesired({ operation: anUpdate() });
+    const migrating = { lastOperation: { type: 'Migrate' }, seedName: null, spec: { seedName: 'seed-b' } };
+    const restoring = { generation: 5, lastOperation: { type: 'Restore', state: 'Processing' } };
+    const newer = { ...anUpdatedDesired(), generation: 3, desiredHash: 'sha256:03' };
+    const done = present(anUpdatedShoot('Succeeded'));
 
-      expect(phase).toBe('Failed');
-      expect(conditions).toContainEqual(expect.objectContaining({ type: 'ControlPlaneReady', status: 'True' }));
+    it.each<[what: string, desired: Desired, seen: Observed, verdict: object, reason?: string]>([
+      ['is pending while it is prepared', aDesired(), absent, { ...pending, nextPassMs: 15_000 }, 'Pending'],
+      ['waits for its connection to be verified', unverified, absent, pending, 'ConnectionNotReady'],
+      [
+        'fails when its connection is rejected',
+        aDesired({ connection: { phase: 'Rejected' } }),
+        absent,
+        { ...failed('provider_token_rejected'), nextPassMs: null },
+      ],
+      [
+        'fails when its Shoot existed before',
+        gone,
+        absent,
+        { ...failed('shoot_missing'), seedName: null },
+        'ShootMissing',
+      ],
+      [
+        'fails when a foreign Shoot has its name',
+        aDesired(),
+        { kind: 'foreign' },
+        failed('name_collision'),
+        'NameCollision',
+      ],
+      ['has a seed', anUpdatedDesired(), done, { seedName: 'seed-hel', migrationPhase: null }],
+      [
+        'has none between two seeds',
+        anUpdatedDesired(),
+        present(anUpdatedShoot('Succeeded', migrating)),
+        { seedName: null, migrationPhase: 'Restoring' },
+      ],
+      [
+        'waits for the migration of its control plane',
+        anUpdatedDesired({ appliedGeneration: 1 }),
+        present(aShoot(aSteadyDesired(), restoring)),
+        { operation: { to: 'running' } },
+        'ControlPlaneMigrating',
+      ],
+      [
+        'never returns to an earlier generation',
+        anUpdatedDesired({ observedGeneration: 2 }),
+        present(anUpdatedShoot('Processing')),
+        { observedGeneration: 2 },
+      ],
+      ['reports an older generation while a newer one waits', newer, done, { observedGeneration: 2 }],
+    ])('%s', (...[, desired, seen, expected, reason]) => {
+      const verdict = judge(desired, seen, later);
+
+      expect(verdict).toMatchObject(expected);
+      if (reason !== undefined) expect(reasonOf(verdict)).toBe(reason);
     });
-  });
 
-  describe('a cluster without a Shoot', () => {
-    it('is pending while it is prepared', () => {
-      const verdict = judge(aDesired(), absent, later);
+    it('that failed has the condition of a missing Shoot, or of its healthy control plane', () => {
+      const stopped = verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), anUpdatedShoot('Failed'));
+      const conditions = [...judge(gone, absent, later).conditions, ...stopped.conditions];
 
-      expect(verdict).toMatchObject({
-        phase: 'Pending',
-        operation: { to: 'running', progress: 0 },
-        nextPassMs: 15_000,
-      });
-      expect(reasonOf(verdict)).toBe('Pending');
+      for (const type of ['ShootMissing', 'ControlPlaneReady']) {
+        expect(conditions).toContainEqual(expect.objectContaining({ type, status: 'True' }));
+      }
     });
 
-    it('waits for its connection to be verified', () => {
-      const verdict = judge(aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } }), absent, later);
-
-      expect(verdict).toMatchObject({ phase: 'Pending', operation: { to: 'running' } });
-      expect(reasonOf(verdict)).toBe('ConnectionNotReady');
-    });
-
-    it('fails when its connection is rejected', () => {
-      const verdict = judge(aDesired({ connection: { phase: 'Rejected' } }), absent, later);
-
-      expect(verdict).toMatchObject({
-        phase: 'Failed',
-        operation: { to: 'failed', code: 'provider_token_rejected' },
-        nextPassMs: null,
-      });
-    });
-
-    it('is Failed when its Shoot existed before', () => {
-      const verdict = judge(aSteadyDesired({ operation: anUpdate() }), absent, later);
-
-      expect(verdict).toMatchObject({
-        phase: 'Failed',
-        operation: { to: 'failed', code: 'shoot_missing' },
-        seedName: null,
-      });
-      expect(reasonOf(verdict)).toBe('ShootMissing');
-      expect(verdict.conditions).toContainEqual(expect.objectContaining({ type: 'ShootMissing', status: 'True' }));
-    });
-
-    it('is Failed when a foreign Shoot has its name', () => {
-      const verdict = judge(aDesired(), { kind: 'foreign' }, later);
-
-      expect(verdict).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'name_collision' } });
-      expect(reasonOf(verdict)).toBe('NameCollision');
-    });
-  });
-
-  describe('a verdict', () => {
     it('stays unchanged after a read that is older than the last write', () => {
       const desired = anUpdatedDesired({ conditions: [], seedName: 'seed-x', phase: 'Updating' });
 
@@ -200,44 +211,6 @@ describe('the verdict', () => {
         waiting: null,
         nextPassMs: 5_000,
       });
-    });
-
-    it('contains the seed and the migration phase', () => {
-      const moving = anUpdatedShoot('Succeeded', {
-        lastOperation: { type: 'Migrate' },
-        seedName: null,
-        spec: { seedName: 'seed-b' },
-      });
-
-      expect(verdictOf(anUpdatedDesired(), anUpdatedShoot('Succeeded'))).toMatchObject({
-        seedName: 'seed-hel',
-        migrationPhase: null,
-      });
-      expect(verdictOf(anUpdatedDesired(), moving)).toMatchObject({ seedName: null, migrationPhase: 'Restoring' });
-    });
-
-    it('says that a change waits for the control plane migration', () => {
-      const desired = anUpdatedDesired({ appliedGeneration: 1 });
-      const shoot = aShoot(aSteadyDesired(), {
-        generation: 5,
-        lastOperation: { type: 'Restore', state: 'Processing' },
-      });
-      const verdict = verdictOf(desired, shoot);
-
-      expect(verdict.operation.to).toBe('running');
-      expect(reasonOf(verdict)).toBe('ControlPlaneMigrating');
-    });
-
-    it('never decreases observedGeneration', () => {
-      expect(
-        verdictOf(anUpdatedDesired({ observedGeneration: 2 }), anUpdatedShoot('Processing')).observedGeneration,
-      ).toBe(2);
-    });
-
-    it('reports the observed generation of an older declaration while a newer one waits', () => {
-      const desired = { ...anUpdatedDesired(), generation: 3, desiredHash: 'sha256:03' };
-
-      expect(verdictOf(desired, anUpdatedShoot('Succeeded')).observedGeneration).toBe(2);
     });
   });
 });
