@@ -64,8 +64,6 @@ describe('writes', () => {
   describe('POST /zones/{zone}/rrsets', () => {
     it.each([
       ['all fields', { ttl: 300, labels: { env: 'prod' }, records: [{ value: '192.0.2.1', comment: 'blue' }] }],
-      ['only what is required', { records: [{ value: '192.0.2.1' }] }],
-      ['a null ttl and a null comment', { ttl: null, records: [{ value: '192.0.2.1', comment: null }] }],
       ['an unknown field', { records: [{ value: '192.0.2.1', weight: 3 }], later: { deep: [1, null] } }],
     ])('with %s answers 201 with rrset and action, after one upstream call', async (_what, fields) => {
       made += 1;
@@ -78,25 +76,6 @@ describe('writes', () => {
       expect(await read(body.name)).toEqual(answer.json.rrset);
       await expectMirrored(body.name);
       expect(gateway.cloud.admin.writes().at(-1)?.body).toEqual(body);
-    });
-
-    it('works the same with the ID of the zone', async () => {
-      const body = { name: 'by-id.acme', type: 'TXT', records: [{ value: '"x"' }] };
-
-      const answer = await costingOneCall(() => gateway.call('POST', `/zones/${gateway.zoneId}/rrsets`, { body }));
-
-      expect([answer.status, answer.json.rrset.id]).toEqual([201, 'by-id.acme/TXT']);
-    });
-
-    it.each([
-      ['CNAME', 'target.example.'],
-      ['AAAA', '2001:db8::1'],
-      ['TXT', '"v=1" "two"'],
-    ])('writes the type %s', async (type, value) => {
-      const body = { name: `typed-${type.toLowerCase()}.acme`, type, records: [{ value }] };
-
-      expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(201);
-      expect(upstream(body.name, type)?.records).toEqual([{ value, comment: '' }]);
     });
 
     it('writes a wildcard and the name of the team itself', async () => {
@@ -170,7 +149,7 @@ describe('writes', () => {
   });
 
   describe('PUT of a set', () => {
-    it.each([['{}'], ['{"labels":{"env":"prod"}}'], ['{"labels":null}']])(
+    it.each(['{}', '{"labels":null}'])(
       'with %s changes nothing: 200 with the current set, without an upstream call',
       async (body) => {
         const name = await aSet();
@@ -185,18 +164,15 @@ describe('writes', () => {
       },
     );
 
-    it.each([[{ env: 'test' }], [{}], [{ env: 'prod', tier: '' }]])(
-      'with the labels %j replaces them',
-      async (labels) => {
-        const name = await aSet();
+    it.each([[{}], [{ env: 'prod', tier: '' }]])('with the labels %j replaces them', async (labels) => {
+      const name = await aSet();
 
-        const answer = await costingOneCall(() => gateway.call('PUT', at(name), { body: { labels } }));
+      const answer = await costingOneCall(() => gateway.call('PUT', at(name), { body: { labels } }));
 
-        expect([answer.status, answer.json.rrset.labels]).toEqual([200, labels]);
-        checkDnsAnswer.rrset(answer.json);
-        await expectMirrored(name);
-      },
-    );
+      expect([answer.status, answer.json.rrset.labels]).toEqual([200, labels]);
+      checkDnsAnswer.rrset(answer.json);
+      await expectMirrored(name);
+    });
 
     it('with records is refused with the message of the upstream', async () => {
       const name = await aSet();
@@ -206,10 +182,6 @@ describe('writes', () => {
       expectError(answer, 422, 'invalid_input');
       expect(answer.json.error).toMatchObject({ message: "can't update records with this endpoint", details: null });
       await expectMirrored(name);
-    });
-
-    it('of a missing set is answered 404', async () => {
-      expectError(await gateway.call('PUT', at('none.acme'), { body: {} }), 404, 'not_found');
     });
   });
 
@@ -268,12 +240,13 @@ describe('writes', () => {
   });
 });
 
-describe('refusals', () => {
+describe('writes through two gateways', () => {
   let gateway: TestGateway;
   let replica: TestGateway;
   beforeAll(async () => {
-    gateway = await startGateway({ recordsPerTeam: 2 });
-    replica = await startGateway({ beside: gateway, recordsPerTeam: 2 });
+    // None of the many concurrent writes may be refused because it waited too long.
+    gateway = await startGateway({ waitMsMax: 60_000 });
+    replica = await startGateway({ beside: gateway, waitMsMax: 60_000 });
   });
   afterAll(async () => {
     await replica.close();
@@ -293,7 +266,7 @@ describe('refusals', () => {
     );
     return rows;
   }
-  const of = (code: string, count: number, more: object = {}) => ({
+  const of = (code: string, count: number) => ({
     type: 'A',
     operation: 'create',
     state: 'unsent',
@@ -303,7 +276,6 @@ describe('refusals', () => {
     count,
     once: true,
     bodies: 0,
-    ...more,
   });
 
   describe('a write that is refused before it is sent', () => {
@@ -316,44 +288,10 @@ describe('refusals', () => {
       expect(await counted('web.globex')).toEqual([of('forbidden', 40)]);
     });
 
-    it('is counted for a type that no token may write, and for each operation', async () => {
-      await create('mail.acme', { type: 'MX', value: '10 mail' });
-      for (const action of ['set_records', 'add_records']) {
-        const path = `/zones/${ZONE}/rrsets/mail.acme/MX/actions/${action}`;
-        expect((await gateway.call('POST', path, { body: { records: [{ value: '10 mail' }] } })).status).toBe(403);
-      }
-      await gateway.call('DELETE', `/zones/${ZONE}/rrsets/mail.acme/MX`);
-      await gateway.call('PUT', `/zones/${ZONE}/rrsets/mail.acme/MX`, { body: { labels: {} } });
-
-      expect(await counted('mail.acme')).toEqual(
-        ['add_records', 'create', 'delete', 'set_records', 'update'].map((operation) =>
-          of('forbidden', 1, { type: 'MX', operation }),
-        ),
-      );
-    });
-
-    it('is counted when the quota has no room for it', async () => {
-      expect((await create('one.acme')).status).toBe(201);
-      expect((await create('two.acme')).status).toBe(201);
-
-      for (let last = 1; last <= 3; last += 1) {
-        expect((await create('three.acme', { value: `192.0.2.${last}` })).status).toBe(403);
-      }
-
-      expect(await counted('three.acme')).toEqual([of('resource_limit_exceeded', 3)]);
-    });
-
     it('is counted with a name that Postgres cannot store', async () => {
       expect((await create('a\u0000b')).status).toBe(403);
 
       expect(await counted('a\ufffdb')).toEqual([of('forbidden', 1)]);
-    });
-
-    it('is not counted when its body cannot be read', async () => {
-      const body = { name: 'unread.acme', type: 'A', records: 'none' };
-      expect((await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).status).toBe(400);
-
-      expect(await counted('unread.acme')).toEqual([]);
     });
   });
 
@@ -377,26 +315,6 @@ describe('refusals', () => {
       expect(await requestIds('www.named')).toEqual([idOf(accepted), idOf(refused)]);
       expect(await requestIds('named.globex')).toEqual([idOf(foreign)]);
     });
-
-    it('has the ID of the last request when it counts several', async () => {
-      const answers = [await create('often.globex'), await create('often.globex')];
-
-      expect((await requestIds('often.globex')).at(-1)).toBe(idOf(answers[1] as Answer));
-    });
-  });
-});
-
-describe('the quota', () => {
-  let gateway: TestGateway;
-  let replica: TestGateway;
-  beforeAll(async () => {
-    // None of the many concurrent writes may be refused because it waited too long.
-    gateway = await startGateway({ waitMsMax: 60_000 });
-    replica = await startGateway({ beside: gateway, waitMsMax: 60_000 });
-  });
-  afterAll(async () => {
-    await replica.close();
-    await gateway.close();
   });
 
   const records = (count: number) => Array.from({ length: count }, (_, at) => ({ value: `192.0.2.${at}` }));
