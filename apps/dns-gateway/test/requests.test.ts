@@ -41,27 +41,9 @@ describe('HTTP that clients get wrong', () => {
     it.each<[string, (token: string) => string[]]>([
       ['is missing', () => []],
       ['is present twice', (token) => [`Bearer ${token}`, `Bearer ${token}`]],
-      ['is present twice, one with another scheme', (token) => ['Basic eDp5', `Bearer ${token}`]],
-      ['is empty', () => ['']],
       ['has another scheme', (token) => [`Token ${token}`]],
-      ['has a token of 8,000 characters', () => [`Bearer ${'a'.repeat(8_000)}`]],
     ])('is rejected when it %s', async (_what, values) => {
       expectError(await zonesWith(...values(gateway.acme.token)), 401, 'unauthorized');
-    });
-
-    it.each<[string, (token: string) => string]>([
-      ['in lower case', (token) => `bearer ${token}`],
-      ['with two spaces', (token) => `Bearer  ${token}`],
-      ['with a trailing space', (token) => `Bearer ${token} `],
-    ])('is accepted %s', async (_what, value) => {
-      expect((await zonesWith(value(gateway.acme.token))).status).toBe(200);
-    });
-
-    it('is asked for by a challenge, which says what is wrong of a token that was sent', async () => {
-      expect((await zonesWith()).headers['www-authenticate']).toBe('Bearer realm="Corral"');
-      expect((await zonesWith('Bearer x')).headers['www-authenticate']).toBe(
-        'Bearer realm="Corral", error="invalid_token"',
-      );
     });
 
     it('is the only place for a token', async () => {
@@ -93,40 +75,14 @@ describe('HTTP that clients get wrong', () => {
 
       expectError(await bytes(announced), 415, 'unsupported_media_type');
     });
-
-    it('of a DELETE is refused, because it has no effect', async () => {
-      const request = create({ method: 'DELETE', path: `/v1/zones/${ZONE}/rrsets/api.acme/A`, body: '{"force":true}' });
-
-      expectError(await sendRaw(gateway.url, request), 400, 'invalid_input');
-    });
-
-    it('that is shorter than its length is refused, even if it is valid JSON', async () => {
-      const body = JSON.stringify({ name: 'api.acme', type: 'A', records: [{ value: '192.0.2.1' }] });
-      const request = renderRequest(create({ body }))
-        .toString()
-        .replace(/Content-Length: \d+/, 'Content-Length: 5000');
-
-      const answer = await sendBytes(gateway.url, request, { end: true });
-
-      expectError(answer, 400, 'invalid_input');
-    });
   });
 
   describe('invalid HTTP', () => {
-    it.each([
-      ['a TLS handshake', '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n'],
-      ['the preface of HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
-    ])('such as %s gets an error in the format of this API', async (_what, request) => {
-      const answer = await bytes(request);
+    it('gets an error in the format of this API', async () => {
+      const answer = await bytes('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
       expectError(answer, 400, 'invalid_input');
       expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
-    });
-
-    it('with a header of 100 kB is too large', async () => {
-      const request = `GET /v1/zones HTTP/1.1\r\nHost: x\r\nX-Large: ${'x'.repeat(100_000)}\r\n\r\n`;
-
-      expectError(await bytes(request), 431, 'invalid_input');
     });
   });
 });
@@ -186,30 +142,17 @@ describe('bodies that clients get wrong', () => {
 
 describe('names that clients get wrong', () => {
   const records = [{ value: '192.0.2.1' }];
-  /** A name below acme of this length with the zone, in labels of at most 63 characters. */
-  const long = (full: number) => {
-    const label = 'a'.repeat(63);
-    return [label, label, label, 'a'.repeat(full - ZONE.length - 3 * 64 - '..acme'.length), 'acme'].join('.');
-  };
-
   /** Names that no team may write, as text. */
   const badNames: [string, string][] = [
     ['the apex', '@'],
-    ['the apex as the zone name', ZONE],
     ['the name of another team', 'globex'],
-    ['a name below that of another team', 'acme.globex'],
-    ['the wildcard of the zone', '*'],
     ['a name that ends with the team’s label', 'xacme'],
-    ['letters beyond ASCII', 'münchen.acme'],
-    ['a trailing dot', 'acme.'],
-    ['254 characters', long(254)],
     ['upper case', 'API.acme'],
-    ['the full name', `api.acme.${ZONE}`],
     ['a NUL', 'api\0.acme'],
   ];
 
   describe('a write', () => {
-    it.each([...badNames, ['an empty name', ''], ['half a surrogate pair', '\ud800.acme']])(
+    it.each([...badNames, ['half a surrogate pair', '\ud800.acme']])(
       'with %s as the name in its body is forbidden',
       async (_what, name) => {
         const send = () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name, type: 'A', records } });
@@ -245,22 +188,13 @@ describe('names that clients get wrong', () => {
       await expectRefusal(gateway, raw('GET', path), 404, 'not_found');
     });
 
-    it.each(['NS', 'ANY', 'a', '', 'A\0', 'A/TXT'])('of the type %j is forbidden', async (type) => {
+    it.each(['NS', 'A\0'])('of the type %j is forbidden', async (type) => {
       const body = { name: 'api.acme', type, records };
 
       await expectRefusal(gateway, () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body }), 403, 'forbidden');
-      if (type === '') return;
       const path = `/zones/${ZONE}/rrsets/api.acme/${encodeURIComponent(type)}`;
       await expectRefusal(gateway, () => gateway.call('DELETE', path), 403, 'forbidden');
       await expectRefusal(gateway, () => gateway.call('GET', path), 404, 'not_found');
-    });
-
-    it('accepts the longest possible name', async () => {
-      const body = { name: long(253), type: 'A', records };
-
-      const answer = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
-
-      expect([answer.status, answer.json.rrset?.name]).toEqual([201, body.name]);
     });
   });
 
@@ -269,23 +203,12 @@ describe('names that clients get wrong', () => {
       [`/zones/${ZONE}%2Frrsets%2Fglobex%2FA`, 404],
       [`/zones/${ZONE}/rrsets/acme/../globex/A`, 404],
       [`/zones/${ZONE}/rrsets/globex/A`, 404],
-      [`/zones/${ZONE}/rrsets/%67lobex/A`, 404],
       [`/zones/${ZONE}/rrsets/api.acme/A%00`, 404],
       [`/zones/%00/rrsets`, 404],
-      [`/zones/../zones`, 404],
-      [`/zones/${ZONE}/rrsets/%/A`, 404],
       [`/zones/${ZONE}/rrsets/%ed%a0%80/A`, 404],
-      [`/zones/${ZONE}/rrsets/${'a'.repeat(8_000)}/A`, 404],
-      ['/actions/0', 404],
       ['/actions/99999999999999999999999', 404],
-      ['/actions?id=', 400],
       ['/actions', 400],
-      ['/zones/actions?page=0', 400],
       ['/ZONES', 404],
-      [`/zones/${ZONE}/zonefile`, 404],
-      ['/zones/other.test/actions', 404],
-      [`/zones/${ZONE}/actions/create`, 404],
-      [`/zones/${ZONE}/rrsets/api.acme`, 404],
     ])('GET %s is refused with %i', async (path, status) => {
       const send = () => sendRaw(gateway.url, { path: `/v1${path}`, token: gateway.acme.token });
 
@@ -298,23 +221,7 @@ describe('names that clients get wrong', () => {
       expect([answer.status, answer.json.zones?.length]).toEqual([200, 1]);
     });
 
-    it('in absolute form, as sent to proxies, is served', async () => {
-      const { token } = gateway.acme;
-
-      const answer = await sendRaw(gateway.url, { path: 'http://gateway.test/v1/zones', token });
-
-      expect([answer.status, answer.json.zones?.length]).toEqual([200, 1]);
-    });
-
-    it.each([
-      'update_records',
-      'change_protection',
-      'SET_RECORDS',
-      'set_records%00',
-      'set-records',
-      '..',
-      'set_records/x',
-    ])('with the action %s does not exist', async (action) => {
+    it.each(['update_records', 'SET_RECORDS', 'set_records/x'])('with the action %s does not exist', async (action) => {
       const path = `/v1/zones/${ZONE}/rrsets/api.acme/A/actions/${action}`;
       const send = () =>
         sendRaw(gateway.url, { method: 'POST', path, token: gateway.acme.token, body: JSON.stringify({ records }) });

@@ -107,15 +107,6 @@ describe('repeated writes', () => {
       expect([second.status, second.json.error.code]).toEqual([422, 'invalid_input']);
       expect((await auditOf(gateway, name)).map(({ state }) => state)).toEqual(['completed', 'refused']);
     });
-
-    it('gets a new answer to a creation, too: the upstream says that the set exists', async () => {
-      const create = () =>
-        gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name: 'made.acme', type: 'A', ...body } });
-
-      const [first, second] = [await create(), await create()];
-
-      expect([first.status, second.status, second.json.error.code]).toEqual([201, 409, 'uniqueness_error']);
-    });
   });
 
   describe('identical writes at the same time', () => {
@@ -140,36 +131,5 @@ describe('repeated writes', () => {
       expect((await second).text).toBe((await first).text);
       expect(gateway.upstreamCalls()).toBe(1);
     });
-
-    it('are not the same with another token: the upstream decides on the second one', async () => {
-      const { token } = await gateway.issueToken(gateway.acme);
-      slowUpstream('tokens.acme', 100);
-
-      const answers = await Promise.all([add('tokens.acme'), add('tokens.acme', gateway, token)]);
-
-      expect(answers.map(({ status }) => status).sort()).toEqual([201, 422]);
-      expect(gateway.upstreamCalls()).toBe(2);
-    });
-
-    it.each([
-      ['one gateway', () => gateway],
-      ['two gateways', () => replica],
-    ])(
-      'are matched on arrival even if another write to the set waits between them, through %s',
-      async (what, through) => {
-        const name = `between-${what.replace(' ', '-')}.acme`;
-        const other = { records: [{ value: '192.0.2.2' }] };
-        slowUpstream(name, 300);
-        const first = add(name);
-        await upstreamIsCalled();
-
-        const waiting = through().call('POST', pathOf(name), { body: other });
-        const again = add(name, through());
-
-        expect((await again).text).toBe((await first).text);
-        expect((await waiting).status).toBe(201);
-        expect(writesTo(name)).toHaveLength(2);
-      },
-    );
   });
 });

@@ -47,8 +47,6 @@ export interface TestGateway {
   issueToken(team: TeamRecord, wanted?: Partial<NewDnsToken>): Promise<{ token: string; tokenId: string }>;
   /** The number of upstream calls so far. */
   upstreamCalls(): number;
-  /** What `/metrics` shows. */
-  metrics(): Promise<string>;
   /** Mirrors the current zones of the upstream. */
   syncZone(): Promise<void>;
   /** Does what the first step of a shutdown does to held requests. */
@@ -237,7 +235,6 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
       return answer;
     },
     upstreamCalls: () => cloud.admin.calls().total,
-    metrics: () => metrics.registry.metrics(),
     syncZone: async () => void (await mirrorZones()),
     drain: health.drain,
     async close() {
