@@ -106,12 +106,6 @@ describe('leases to poll', () => {
     return (await writeAccepted(given.ledger, newWrite(given.team, name, addOf(1)), bodyOf(name, 1))).id;
   }
 
-  const startActions = async (count: number): Promise<number[]> => {
-    const ids: number[] = [];
-    while (ids.length < count) ids.push(await startAction());
-    return ids;
-  };
-
   function ours(lease: PollLease): Extract<PollLease, { kind: 'ours' }> {
     if (lease.kind !== 'ours') throw new Error(`Another has the lease, for ${lease.waitMs} ms.`);
     return lease;
@@ -131,17 +125,6 @@ describe('leases to poll', () => {
       expect(third.ids).toEqual([two, one]);
     });
 
-    it('comes again after the interval, and not before', async () => {
-      const id = await startAction();
-      const { until, ids } = ours(await polls.takePoll([id], LONG));
-      await polls.endPoll(until, ids, 60_000);
-
-      const early = await polls.takePoll([id], LONG);
-
-      expect(early.kind).toBe('taken');
-      expect(early.kind === 'taken' ? early.waitMs : 0).toBeGreaterThan(50_000);
-    });
-
     it('is free again after its holder died, whose late end changes nothing', async () => {
       const id = await startAction();
       const dead = ours(await polls.takePoll([id], { ...LONG, leaseMs: 20 }));
@@ -154,29 +137,6 @@ describe('leases to poll', () => {
 
       expect(next.ids).toEqual([id]);
       expect((await polls.takePoll([id], LONG)).kind).toBe('taken');
-    });
-
-    it('covers 50 actions at most, the longest unchecked first', async () => {
-      const ids = await startActions(55);
-      const first = ours(await polls.takePoll(ids, LONG));
-      // The upstream reported on none of them; they move to the end of the queue all the same.
-      await polls.endPoll(first.until, first.ids, 0);
-
-      const second = ours(await polls.takePoll(ids, LONG));
-
-      expect(first.ids).toHaveLength(50);
-      expect(second.ids.slice(0, 5).sort()).toEqual(ids.filter((id) => !first.ids.includes(id)));
-    });
-
-    it('skips actions that have ended or that no client waits for', async () => {
-      const [ended, left, wanted] = (await startActions(3)) as [number, number, number];
-      await actionStore(given.database.prisma).recordActions([{ id: ended, status: 'success', body: '{}' }]);
-      const { until } = ours(await polls.takePoll([ended, left], LONG));
-      await polls.endPoll(until, [], 0);
-
-      const later = ours(await polls.takePoll([wanted], { ...LONG, wantedMs: 0 }));
-
-      expect(later.ids).toEqual([wanted]);
     });
   });
 

@@ -176,26 +176,6 @@ describe('while no place is free', () => {
 });
 
 describe('requests that are sent before an earlier one of their connection is answered', () => {
-  it('take no place until it is, and are answered in order', async () => {
-    const { begun, sendMany, sendPipelined } = await start({ max: 32, connections: 2 });
-    const connection = await sendPipelined(['/elsewhere', '/', '/'], BURST);
-    const endAll = () => {
-      for (const { whose, res } of begun) if (whose !== 'elsewhere' && !res.writableEnded) res.end('here');
-    };
-
-    const [other] = await sendMany(1, BURST);
-    await waitFor('another request of the same owner to be answered', () => {
-      endAll();
-      return other?.status === 200;
-    });
-    begun[0]?.res.end('elsewhere');
-    await waitFor('all answers', () => {
-      endAll();
-      return connection.answers().length === 3;
-    });
-    expect(connection.answers()).toEqual(['200 elsewhere', '200 here', '200 here']);
-  });
-
   it('are refused in larger numbers', async () => {
     const { begun, sendPipelined } = await start({ max: 32, connections: 32 });
     const connection = await sendPipelined(['/elsewhere', ...Array(10).fill('/')], BURST);

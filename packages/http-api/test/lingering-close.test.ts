@@ -1,18 +1,13 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
 import { type AddressInfo, connect, type Socket } from 'node:net';
-import { Writable } from 'node:stream';
-import { connect as connectTls } from 'node:tls';
-import { createLog, createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express from 'express';
 import { rawBody, UnreadableBody } from '../src/requests/json-body.js';
 import { clientErrorRenderer } from '../src/server/client-error.js';
 import { buildHttpServer, type HttpServerOptions, type HttpTimeouts } from '../src/server/http-server.js';
-import { buildTlsServer } from '../src/server/tls-server.js';
 import { plainErrors } from './plain-errors.js';
-import { makeTlsFolder, UPSTREAM_NAME } from './tls-files.js';
 
 /** So long that no test gets to see its end. */
 const PATIENT: HttpTimeouts = { requestMs: 50_000, lingerMs: 50_000 };
@@ -113,31 +108,6 @@ describe('a client that still sends when its last answer arrives', () => {
 
     expect(await outcome).toBe('ended');
     expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*Connection: close`, 's'));
-  });
-
-  it('reads the answer over TLS too', async () => {
-    const files = await makeTlsFolder();
-    const log = createLog({ service: 'test', destination: new Writable({ write: (_chunk, _as, next) => next() }) });
-    const watched = { metrics: createMetrics({ service: 'test' }), log };
-    const { server, drain } = await buildTlsServer(anApp(), files, { ...optionsWith(PATIENT), ...watched });
-    stop = async () => {
-      await drain(0);
-      await files.remove();
-    };
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const socket = connectTls({ port, host: '127.0.0.1', servername: UPSTREAM_NAME, ca: files.ca });
-    await once(socket, 'secureConnect');
-    const { text, outcome } = follow(socket);
-    socket.pause();
-
-    await send(socket, head('/refused', 'Connection: close', lengthOf(MIB)));
-    await send(socket, 'x'.repeat(MIB));
-    socket.end();
-    socket.resume();
-
-    expect(await outcome).toBe('ended');
-    expect(text()).toMatch(/^HTTP\/1\.1 401 /);
   });
 
   it('is disconnected when it does not stop', async () => {
