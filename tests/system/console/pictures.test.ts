@@ -34,7 +34,7 @@ const sets: readonly FixedSet[] = [
   ['acme', 'A', ['192.0.2.10', '192.0.2.11'], 300, { env: 'prod' }],
   ['acme', 'TXT', ['"v=spf1 include:mail.example -all"'], null, {}],
   ['api.acme', 'CNAME', ['web.acme'], 300, { env: 'prod' }],
-  ['a-name-of-the-longest-length-that-a-label-may-have-in-the-dns-xx.acme', 'A', ['192.0.2.40'], null, {}],
+  ['a-name-of-the-longest-length-that-a-label-may-have-in-the-dns-x.acme', 'A', ['192.0.2.40'], null, {}],
   ['grafana.acme', 'A', ['192.0.2.21'], 60, { env: 'prod', team: 'platform', owner: 'ada' }],
   ['key._domainkey.acme', 'TXT', [`"v=DKIM1; p=${'MIIBIjANBgkqh'.repeat(18)}"`], null, {}],
   ['pool.acme', 'A', Array.from({ length: 20 }, (_, at) => `198.51.100.${at + 1}`), 60, {}],

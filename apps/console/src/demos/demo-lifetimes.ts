@@ -17,6 +17,8 @@ const steps: readonly LifetimeOption[] = [
 /** Less is not worth a choice: a demo of 4 hours could otherwise be extended to 4 hours a second later. */
 const LONGER_SECONDS = 60;
 
+export const LONGEST = 'as long as possible';
+
 /** Lifetimes of a new demo. */
 export const newLifetimes = steps;
 
@@ -33,7 +35,5 @@ export function longerLifetimes(
   const isLonger = (seconds: number) =>
     seconds >= (present as number) + LONGER_SECONDS && seconds >= dnsLimits.demoTtlSecondsMin;
   const possible = steps.filter(({ seconds }) => seconds < (longest as number));
-  return [...possible, { label: 'as long as possible', seconds: longest as number }].filter(({ seconds }) =>
-    isLonger(seconds),
-  );
+  return [...possible, { label: LONGEST, seconds: longest as number }].filter(({ seconds }) => isLonger(seconds));
 }

@@ -8,10 +8,11 @@ import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
+import { dayOf } from '../ui/relative-time.js';
 import { Failed } from '../ui/states.js';
 import { type Column, Table } from '../ui/table.js';
 import { Expiry, Time } from '../ui/time.js';
-import { longerLifetimes } from './demo-lifetimes.js';
+import { LONGEST, longerLifetimes } from './demo-lifetimes.js';
 
 interface DemoTableProps {
   readonly team: string;
@@ -127,6 +128,7 @@ const columnsOf = ({ onExtend, onEnd }: RowActions): readonly Column<DemoBody>[]
 
 function ExtendMenu({ demo, onExtend }: { readonly demo: DemoBody } & Pick<RowActions, 'onExtend'>) {
   const options = longerLifetimes(demo, Date.now());
+  const end = Date.parse(demo.max_expires_at);
   return (
     <Menu>
       <Menu.Target>
@@ -137,7 +139,7 @@ function ExtendMenu({ demo, onExtend }: { readonly demo: DemoBody } & Pick<RowAc
       <Menu.Dropdown>
         {options.map(({ label, seconds }) => (
           <Menu.Item key={label} onClick={() => onExtend(demo.label, seconds)}>
-            {label} from now
+            {label === LONGEST ? `Until ${dayOf(end)} (maximum)` : `${label} from now`}
           </Menu.Item>
         ))}
         {options.length === 0 && <Menu.Label>It ends as late as it can: 7 days after its beginning.</Menu.Label>}

@@ -38,7 +38,7 @@ export function TokensPage() {
     >
       <p className="muted">
         Tools write records with a token.{' '}
-        {usage.data && `${usage.data.tokens.active} of ${usage.data.tokens.limit} of the team are active.`}
+        {usage.data && `${usage.data.tokens.active} of ${usage.data.tokens.limit} tokens are in use.`}
       </p>
       <Loaded query={tokens} what="tokens">
         {(all) => {

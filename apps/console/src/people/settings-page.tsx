@@ -16,10 +16,8 @@ import { Expiry } from '../ui/time.js';
 /** The team itself: name, subscription, quotas. */
 export function SettingsPage() {
   const team = useTeam();
-  return <Page>{team.id === null ? <NoMember /> : <Settings team={team} id={team.id} />}</Page>;
+  return <Page>{team.id !== null && <Settings team={team} id={team.id} />}</Page>;
 }
-
-const NoMember = () => <Empty>Not found, or not in your teams.</Empty>;
 
 function Settings({ team, id }: { readonly team: TeamContext; readonly id: number }) {
   const details = useQuery(teamQuery(team.slug, id));
