@@ -21,6 +21,14 @@ export function spanText(ms: number): string {
 export const dayOf = (at: number): string =>
   new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric', timeZone: 'UTC' }).format(at);
 
+/** "30 Jun 2027 (in 5 days)". Within two days the hour matters: "22 Nov 2026 16:00 UTC (in 4 h)". */
+export function endText(at: number, now: number): string {
+  const [day, relative] = [dayOf(at), relativeTime(at, now)];
+  if (day === relative) return day;
+  const hour = Math.abs(at - now) < 2 * DAY ? ` ${new Date(at).toISOString().slice(11, 16)} UTC` : '';
+  return `${day}${hour} (${relative})`;
+}
+
 /** "12:03:08", in the time zone of the browser. */
 export const clockOf = (at: number): string =>
   new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' }).format(at);

@@ -1,6 +1,6 @@
 import { Tooltip } from '@mantine/core';
 import { useSyncExternalStore } from 'react';
-import { dayOf, exactTime, relativeTime, spanText } from './relative-time.js';
+import { endText, exactTime, relativeTime, spanText } from './relative-time.js';
 
 const TICK_MS = 10_000;
 const listeners = new Set<() => void>();
@@ -55,10 +55,9 @@ export function Expiry({ at, never = 'never' }: { readonly at: string | null; re
   const now = useNow();
   if (at === null) return <span>{never}</span>;
   const time = Date.parse(at);
-  const [day, relative] = [dayOf(time), relativeTime(time, now)];
   return (
     <Exact time={time} at={at}>
-      {day === relative ? day : `${day} (${relative})`}
+      {endText(time, now)}
     </Exact>
   );
 }
