@@ -42,9 +42,7 @@ export function PlanView({ plan, now, former }: PlanViewProps) {
       )}
       {folded.length > 0 && (
         <details>
-          <summary className={styles.summary}>
-            {now === null ? plural(folded.length, 'field') : plural(folded.length, 'default')}
-          </summary>
+          <summary>{now === null ? plural(folded.length, 'field') : plural(folded.length, 'default')}</summary>
           <ul className={styles.list} aria-label="Other fields">
             {folded.map((each) => (
               <li key={each.pointer}>

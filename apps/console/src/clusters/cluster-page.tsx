@@ -19,7 +19,6 @@ import { Empty, Loaded, Loading } from '../ui/states.js';
 import { ClusterStatus } from '../ui/status.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { Activity } from './activity.js';
-import styles from './clusters.module.css';
 import { Connect } from './connect.js';
 import { DeleteCluster } from './delete-cluster.js';
 import { HibernationDialog, hibernationOf } from './hibernation.js';
@@ -97,7 +96,7 @@ function ClusterContent({ team, cluster }: ClusterProps) {
       </Section>
       <Activity team={team} cluster={cluster} />
       <details>
-        <summary className={styles.fold}>Specification as YAML</summary>
+        <summary>Specification as YAML</summary>
         <Snippet label="specification" text={textOf(cluster.spec)} />
       </details>
     </>

@@ -119,7 +119,7 @@ export function Health({ cluster }: { readonly cluster: Cluster }) {
       {failing.length > 0 && <Checks conditions={failing} label={`Failing checks of ${cluster.metadata.name}`} />}
       {others.length > 0 && (
         <details>
-          <summary className={styles.fold}>{passed}</summary>
+          <summary>{passed}</summary>
           <Checks conditions={others} label={`Other checks of ${cluster.metadata.name}`} />
         </details>
       )}

@@ -3,7 +3,6 @@ import { useState } from 'react';
 import { moneyRange } from '../ui/money.js';
 import { type Column, Table } from '../ui/table.js';
 import { labelOf } from './plot-rows.js';
-import styles from './usage.module.css';
 
 const number = new Intl.NumberFormat('en');
 const textOf = (value: number | null): string => (value === null ? '–' : number.format(value));
@@ -43,7 +42,7 @@ export function UsageTable({ step, points }: Pick<UsageBody, 'step' | 'points'>)
   const [isOpen, setOpen] = useState(false);
   const recorded = points.filter(({ recordedHours }) => recordedHours > 0).toReversed();
   return (
-    <details className={styles.table} onToggle={(event) => setOpen(event.currentTarget.open)}>
+    <details onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>All values as a table</summary>
       {isOpen && (
         <Table
