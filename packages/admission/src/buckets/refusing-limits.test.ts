@@ -1,7 +1,7 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
-import { BucketStore, peerOf } from './refusing-limits.js';
+import { addressLimiter, BucketStore, peerOf } from './refusing-limits.js';
 import { memoryBuckets } from './token-bucket.js';
 
 const rule = { capacity: 3, periodMs: 60_000 };
@@ -70,5 +70,19 @@ describe('peerOf', () => {
     ['::', '::/64'],
   ])('maps %s to %s', (address, peer) => {
     expect(peerOf(address)).toBe(peer);
+  });
+});
+
+describe('addressLimiter', () => {
+  it('uses express-rate-limit without a mistake that the library finds', () => {
+    const errors = jest.spyOn(console, 'error').mockReturnValue(undefined);
+
+    addressLimiter(
+      memoryBuckets(() => 0),
+      { prefix: '', perMinute: 1, refuse: () => new Error(), credentialOf: () => null, isGood: () => false },
+    );
+
+    expect(errors.mock.calls).toEqual([]);
+    errors.mockRestore();
   });
 });
