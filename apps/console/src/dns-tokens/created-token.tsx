@@ -38,7 +38,7 @@ export function CreatedToken({ team, place, created }: CreatedTokenProps) {
       <p>
         Covers {coverageText(coverage)}. Ends: <Expiry at={expiresAt} />.
       </p>
-      <Section title="The token">
+      <Section title="Token">
         <ShownOnce
           secret={token}
           what="the token"
