@@ -36,6 +36,8 @@ const adminRoutes = (admin: LocalCloudAdmin): RouteTable => ({
   'GET /admin/garden/shoots/:namespace/:name/nodes': ({ param }) => ({
     nodes: admin.garden.nodes(param('namespace'), param('name')),
   }),
+  'PUT /admin/garden/shoots/:namespace/:name/api-server': ({ req, param }) =>
+    admin.garden.useRealApiServer(param('namespace'), param('name'), req.body),
   'POST /admin/garden/watches/drop': ({ req }) => admin.garden.dropWatches(req.body),
   'POST /admin/garden/expiries': ({ req }) => admin.garden.expire(req.body),
   'PATCH /admin/garden/settings': ({ req }) => admin.garden.changeSettings(req.body),

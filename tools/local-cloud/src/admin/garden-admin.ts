@@ -10,6 +10,7 @@ import {
 import type { Kind } from '../garden/kinds/kind.js';
 import type { Fields, KubeObject } from '../garden/kube/object.js';
 import { mergePatch } from '../garden/kube/patches.js';
+import type { RealApiServer } from '../garden/shoot-api/real-api-server.js';
 import type { ShootFault } from '../garden/shoots/gardenlet.js';
 import type { Condition, Shoot } from '../garden/shoots/shoot.js';
 import { shoots } from '../garden/shoots/shoots.js';
@@ -123,6 +124,9 @@ export function createGardenAdmin(garden: Garden) {
       if (object === null) clusters.deleteObject(getHeld(namespace, shoot), key);
       else clusters.putObject(getHeld(namespace, shoot), key, object);
     },
+    /** Has a real API server keep the objects of a Shoot's cluster, until this process ends. Those that are here stay behind. */
+    useRealApiServer: (namespace: string, shoot: string, server: RealApiServer): void =>
+      clusters.useRealApiServer(getHeld(namespace, shoot), server),
     /** Stops or resumes the node's status reports. A silent node is not ready. */
     silenceNode: (namespace: string, shoot: string, node: string, isSilent: boolean): void =>
       clusters.silenceNode(getHeld(namespace, shoot), node, isSilent),

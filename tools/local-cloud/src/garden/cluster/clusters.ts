@@ -4,6 +4,7 @@ import { publicAddresses } from '../../compute/addresses.js';
 import { type Secret, secrets as secretKind } from '../kinds/core-kinds.js';
 import { alreadyExists, forbidden, notFound } from '../kube/errors.js';
 import { type Fields, fieldAt, type KubeObject } from '../kube/object.js';
+import type { RealApiServer } from '../shoot-api/real-api-server.js';
 import type { Shoot } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
 import { type ClusterContents, emptyContents, type Pod } from './contents.js';
@@ -16,6 +17,8 @@ export const podResource = { group: '', plural: 'pods', kind: 'Pod' };
 /** What is inside of the Shoots' clusters, kept with each Shoot. */
 export class Clusters {
   readonly #listeners = new Set<(shoot: Held) => void>();
+  /** By the uid of the Shoot. */
+  readonly #realApiServers = new Map<string, RealApiServer>();
 
   constructor(
     private readonly store: ObjectStore,
@@ -111,6 +114,13 @@ export class Clusters {
   pod(shoot: Held, namespace: string, name: string): Pod {
     const isMeant = (pod: Pod): boolean => pod.namespace === namespace && pod.name === name;
     return this.read(shoot).pods.find(isMeant) ?? refuse(notFound(podResource, name));
+  }
+
+  /** Where all objects are but nodes, pods and what nodes need; null while they are here. */
+  realApiServer = ({ uid }: Held): RealApiServer | null => this.#realApiServers.get(uid) ?? null;
+
+  useRealApiServer({ uid }: Held, server: RealApiServer): void {
+    this.#realApiServers.set(uid, server);
   }
 
   /** Objects of all kinds that have no function of their own here, by `group/plural/namespace/name`. */

@@ -16,6 +16,7 @@ import { isServing, type Shoot } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
 import { shootOfServerName } from './authorities.js';
 import { clusterRoutes } from './cluster-routes.js';
+import { passOn } from './real-api-server.js';
 
 /**
  * Serves the API servers of all Shoots on one address. The TLS server name tells them apart.
@@ -89,6 +90,9 @@ function buildShootApi(parts: GardenParts): Express {
   app.use(requireCertificate(parts));
   app.use((req, res) => {
     const route = res.locals.route as Route | null;
+    const real = clusters.realApiServer(shootOf(res));
+    const hasObjects = route === null || route.pattern.includes('/:plural');
+    if (real !== null && hasObjects) return passOn(real, req, res, Buffer.isBuffer(req.body) ? req.body : Buffer.of());
     if (route === null || !route.methods.includes(req.method)) throw pathNotFound();
     route.serve(req, res);
   });
