@@ -10,8 +10,8 @@ import { type Definition, type Schema, strict } from '../support/kubernetes/extr
 import { builtFile } from '../support/system/program.js';
 
 /*
- * The webhook for cert-manager cannot be had as a library, and cert-manager needs a cluster. What its controllers would accept is
- * known from its definitions of resources. The calls of the webhook are some of those that `real-clients.test.ts` makes.
+ * What cert-manager accepts is known from its definitions of resources. Its controllers run in `clients-name-on-a-cluster.test.ts`,
+ * with a program in the place of the webhook, which cannot be had as a library.
  */
 
 const CERT_MANAGER = 'github.com/cert-manager/cert-manager@v1.21.2';

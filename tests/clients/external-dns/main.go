@@ -1,8 +1,10 @@
 // Keeps the record sets of a team as ExternalDNS does: with its flags, its TXT registry and its plan. The flags are those that the
 // chart makes of values.yaml. See tests/clients/README.md.
 //
-//	apply|held          with a provider of ours, over hcloud-go
-//	webhook apply|held  with the webhook as the provider, which is started as the chart starts it
+//	apply|held           with a provider of ours, over hcloud-go
+//	webhook apply|held   with the webhook as the provider, which is started as the chart starts it
+//	serve <host:port>    our provider as a webhook
+//	cluster <flags>      follows a cluster, as ExternalDNS' own main does
 package main
 
 import (
@@ -12,18 +14,29 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"sigs.k8s.io/external-dns/endpoint"
 	"sigs.k8s.io/external-dns/pkg/apis/externaldns"
 	"sigs.k8s.io/external-dns/plan"
 	"sigs.k8s.io/external-dns/provider"
+	"sigs.k8s.io/external-dns/provider/webhook/api"
 	"sigs.k8s.io/external-dns/registry"
 	"sigs.k8s.io/external-dns/registry/txt"
 	"sigs.k8s.io/yaml"
 )
 
 func main() {
-	ctx, config, chart := context.Background(), externaldns.NewConfig(), readValues()
+	ctx, config := context.Background(), externaldns.NewConfig()
+	switch os.Args[1] {
+	case "serve":
+		api.StartHTTPApi(connect(), nil, time.Minute, time.Minute, os.Args[2])
+	case "cluster":
+		if err := follow(ctx, config, os.Args[2:]); err != nil {
+			fail("cluster", err)
+		}
+	}
+	chart := readValues()
 	if err := config.ParseFlags(flags(chart)); err != nil {
 		fail("flags", err)
 	}
@@ -49,7 +62,7 @@ func run(ctx context.Context, config *externaldns.Config, chart chartValues) err
 	}
 	switch os.Args[len(os.Args)-1] {
 	case "apply":
-		return apply(ctx, config, owned)
+		return apply(ctx, config, owned, wanted())
 	case "held":
 		return held(ctx, config, owned, zone)
 	default:
@@ -106,13 +119,13 @@ func flags(values chartValues) []string {
 	return append(args, values.ExtraArgs...)
 }
 
-// One run of ExternalDNS' controller, with $CORRAL_WANTED in the place of Services and Ingresses.
-func apply(ctx context.Context, config *externaldns.Config, owned registry.Registry) error {
+// One run of ExternalDNS' controller, for $CORRAL_WANTED or what Services and Ingresses want.
+func apply(ctx context.Context, config *externaldns.Config, owned registry.Registry, wanted []*endpoint.Endpoint) error {
 	current, err := owned.Records(ctx)
 	if err != nil {
 		return err
 	}
-	desired, err := owned.AdjustEndpoints(wanted())
+	desired, err := owned.AdjustEndpoints(wanted)
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ export async function lego(): Promise<Client> {
 /** pebble, an ACME authority for tests. */
 export const pebble = (): Promise<Client> => goProgram('pebble', 'github.com/letsencrypt/pebble/v2/cmd/pebble');
 
+/** The program of `clients/cert-manager`: its controllers, and the webhook that solves challenges. */
+export const certManager = (): Promise<Client> => goProgram('cert-manager');
+
 /**
  * Builds a program of `clients/<name>`.
  *

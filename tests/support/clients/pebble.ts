@@ -1,6 +1,10 @@
+import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { get } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { freePort, startProcess } from '@corral/testing';
 import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
 import type { Env } from '../system/system-parts.js';
@@ -11,6 +15,8 @@ import { startResolver } from './resolver.js';
 export interface Pebble {
   /** The settings of a client that asks it for certificates. */
   readonly env: Env;
+  /** The certificate at the end of every chain, which is another one each time. */
+  root(): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -21,17 +27,18 @@ const DAY_MS = 86_400_000;
  *
  * @param client its command
  * @param dnsPort the port of the name server for all zones
+ * @param port of its directory, `https://127.0.0.1:<port>/dir`; a free one by default
  * @param trusted a file with the authorities that clients trust already; they get it together with that of pebble
  */
 export async function startPebble(
   client: Client,
-  { dnsPort, trusted }: { dnsPort: number; trusted: string },
+  { dnsPort, trusted, port: chosen }: { dnsPort: number; trusted: string; port?: number },
 ): Promise<Pebble> {
   if (client.kind === 'missing') throw new Error(client.missing.how);
   const folder = await mkdtemp(join(tmpdir(), 'corral-pebble-'));
   const file = (name: string): string => join(folder, name);
   const resolver = await startResolver(dnsPort);
-  const [port, managementPort] = [await freePort(), await freePort()];
+  const [port, managementPort] = [chosen ?? (await freePort()), await freePort()];
   const authority = await certify(folder);
   await writeFile(file('bundle.pem'), `${await readFile(trusted, 'utf8')}\n${authority}`);
   const pebble = {
@@ -65,6 +72,11 @@ export async function startPebble(
       REQUESTS_CA_BUNDLE: file('bundle.pem'),
       NO_PROXY: '127.0.0.1',
       no_proxy: '127.0.0.1',
+    },
+    async root() {
+      const asked = get(`https://127.0.0.1:${managementPort}/roots/0`, { ca: authority });
+      const [answer] = (await once(asked, 'response')) as [IncomingMessage];
+      return text(answer);
     },
     async stop() {
       await running.stop();

@@ -3,11 +3,13 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { request } from 'node:https';
 import { join } from 'node:path';
 import { freePort, type Missing, startProcess, waitFor } from '@corral/testing';
-import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
+import { issueClientCertificate, issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
 import { builtFile } from '../system/program.js';
 
 /** An API server of Kubernetes, without controllers and nodes. */
 export interface ApiServer {
+  /** How a client with all rights reaches it. */
+  readonly access: { readonly url: string; readonly token: string; readonly authority: string };
   /** By server-side apply. Every unknown field is an error. */
   apply(object: object): Promise<{ readonly metadata: { readonly resourceVersion: string } }>;
   remove(object: object): Promise<void>;
@@ -59,6 +61,7 @@ export async function startApiServer(folder: string): Promise<ApiServer> {
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
   const authority = await makeAuthority('corral-tests', validity);
   const certified = await issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, validity);
+  const frontProxy = await issueClientCertificate(authority, 'front-proxy', [], validity);
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const token = randomBytes(16).toString('hex');
   const args = [
@@ -70,6 +73,13 @@ export async function startApiServer(folder: string): Promise<ApiServer> {
     ...['--service-account-key-file', file('pub', String(publicKey.export({ type: 'spki', format: 'pem' })))],
     ...['--token-auth-file', file('tokens.csv', `${token},admin,admin,system:masters\n`)],
     ...['--authorization-mode', 'RBAC', '--service-cluster-ip-range', '10.0.0.0/24'],
+    // For API servers that extend it.
+    ...['--client-ca-file', file('ca.crt', authority.certificate)],
+    ...['--requestheader-client-ca-file', join(folder, 'ca.crt')],
+    ...['--requestheader-allowed-names', 'front-proxy', '--requestheader-extra-headers-prefix', 'X-Remote-Extra-'],
+    ...['--requestheader-username-headers', 'X-Remote-User', '--requestheader-group-headers', 'X-Remote-Group'],
+    ...['--proxy-client-cert-file', file('front-proxy.crt', frontProxy.certificate)],
+    ...['--proxy-client-key-file', file('front-proxy.key', frontProxy.key)],
     // No controller runs here that would create the default accounts and the endpoints.
     ...['--disable-admission-plugins', 'ServiceAccount', '--endpoint-reconciler-type', 'none'],
   ];
@@ -98,6 +108,7 @@ export async function startApiServer(folder: string): Promise<ApiServer> {
     timeoutMs: 120_000,
   });
   return {
+    access: { url: `https://${LOOPBACK}:${port}`, token, authority: authority.certificate },
     async apply(object) {
       const path = `${pathOf(object as Kept)}?fieldManager=corral&force=true&fieldValidation=Strict`;
       return (await must('PATCH', path, object)) as { metadata: { resourceVersion: string } };
