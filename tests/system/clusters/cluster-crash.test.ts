@@ -2,6 +2,7 @@ import { isRedisInstalled, missingRedisServer, showsLessWithout } from '@corral/
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { runClusterChaos } from '../../support/cluster-crashes/chaos.js';
 import { findContradictions, untilSettled } from '../../support/cluster-crashes/settled.js';
+import { toldReceivers } from '../../support/cluster-crashes/told-receivers.js';
 import { recordRowChanges } from '../../support/clusters/row-history.js';
 import { type ClusterSystem, shortTimeouts, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
 import { readCrashPlan } from '../../support/crashes/crash-plan.js';
@@ -53,6 +54,7 @@ it(
   `clusters keep every promise, whatever is killed, restarted or forgotten, and however wrong the clocks are (seed ${seed})`,
   async () => {
     process.stderr.write(`Crash test of clusters: CORRAL_CRASH_SEED=${seed}\n`);
+    const findUntold = await toldReceivers(system, ends);
 
     const chaos = await runClusterChaos(system, { seed, minutes, kills: KILLS_MIN, disturbances });
     await Promise.all([...system.apis, ...system.reconcilers].map((program) => program.untilReady()));
@@ -62,7 +64,7 @@ it(
       `${chaos.kills} kills, ${chaos.requests} requests, ${chaos.acceptedOperations.length} operations, ` +
         `accepted: ${JSON.stringify(chaos.accepted)}\n`,
     );
-    expect(await findContradictions(system, chaos)).toEqual([]);
+    expect([...(await findContradictions(system, chaos)), ...(await findUntold())]).toEqual([]);
     expect(chaos.kills).toBeGreaterThanOrEqual(KILLS_MIN);
   },
   1_200_000 + minutes * 2 * 60_000,
