@@ -3,13 +3,14 @@ import { Link } from '@tanstack/react-router';
 import { danglingQuery } from '../api/queries.js';
 import { plural } from '../ui/plural.js';
 import { Status } from '../ui/status.js';
+import styles from './records.module.css';
 
 /** The record sets that lead to an address which is gone, each with the reason. Nothing without any. */
 export function DanglingSets({ team }: { readonly team: string }) {
   const { items } = useQuery(danglingQuery(team)).data ?? { items: [] };
   if (items.length === 0) return null;
   return (
-    <details>
+    <details className={styles.dangling}>
       <summary>
         <Status tone="warning">Dangling</Status> {plural(items.length, 'record set')} with an address that is gone
       </summary>
