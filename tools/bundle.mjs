@@ -28,10 +28,10 @@ const ALIASES = {
 /** Libraries in CommonJS ask for Node's own modules by `require`, which a module has not. */
 const REQUIRE = "import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url);";
 
-/** An older one would fail somewhere in the middle. 78: a service is not started again and again. */
-const ASK_FOR_NODE_24 = `if (parseInt(process.versions.node) < 24) {
-  console.error('Corral needs Node.js 24 or newer; this is ' + process.versions.node + '.');
-  process.exit(78);
+/** An older one would fail somewhere in the middle. 78: a service is not started again and again. Parts may declare a `process` of their own. */
+const ASK_FOR_NODE_24 = `if (parseInt(globalThis.process.versions.node) < 24) {
+  console.error('Corral needs Node.js 24 or newer; this is ' + globalThis.process.versions.node + '.');
+  globalThis.process.exit(78);
 }`;
 
 const { values, positionals: programs } = parseArgs({
