@@ -112,7 +112,9 @@ export function Health({ cluster }: { readonly cluster: Cluster }) {
   if (conditions.length === 0) return <p className="muted">Nothing was checked yet.</p>;
   const passed =
     failing.length === 0
-      ? `All ${others.length} checks pass`
+      ? others.length === 1
+        ? 'The only check passes'
+        : `All ${others.length} checks pass`
       : `${plural(others.length, 'other check')} ${others.length === 1 ? 'passes' : 'pass'}`;
   return (
     <>
