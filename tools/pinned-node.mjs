@@ -29,7 +29,7 @@ export function isPinned(version) {
   return minor > minorPinned || (minor === minorPinned && patch >= patchPinned);
 }
 
-/** Where what is fetched stays: of the user or, where that cannot be written, of this checkout. */
+/** Lists where what is fetched stays: for the user or, where that cannot be written, for this checkout. */
 function cacheFolders() {
   return [join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'corral'), cacheHere];
 }

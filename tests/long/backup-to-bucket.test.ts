@@ -93,7 +93,7 @@ describeNeeding(
       return running.output();
     }
 
-    /** As a node runs it, with the volume in place of its mount. */
+    /** Runs a container as a node does, with the volume in place of its mount. */
     const runContainer = (container: Container, args = container.args ?? []) =>
       run(
         [

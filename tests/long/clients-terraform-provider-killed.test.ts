@@ -18,7 +18,7 @@ const provider = await terraformProvider();
 const { seed } = readCrashPlan({ minutes: 0 });
 const TIMEOUT_MS = 1_800_000;
 const CLUSTERS = 20;
-/** Of each run of Terraform. */
+/** Each run of Terraform meets so many kills. */
 const KILLS = 10;
 
 describeNeeding(describe, missingOf(provider), 'the Terraform provider, while both services are killed', () => {

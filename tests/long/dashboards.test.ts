@@ -28,7 +28,7 @@ const SILENT = new Set([
   'Settlements and rechecks',
 ]);
 
-/** For the pictures: long enough for rates to rise and fall. */
+/** The load lasts long enough for rates to rise and fall in the pictures. */
 const LOAD_SECONDS = 180;
 const THINK_MS = 150;
 

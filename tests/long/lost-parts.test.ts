@@ -128,5 +128,5 @@ describeNeeding(describe, missing, 'lost parts', () => {
   }
 });
 
-/** Without the SOA, whose serial counts changes. */
+/** Leaves out the SOA, whose serial counts changes. */
 const sorted = (stated: ReadonlyMap<string, string>) => [...stated].filter(([id]) => id !== '@/SOA').sort();

@@ -166,7 +166,7 @@ for await (const { name } of dns.list('listZones', {})) console.log(name);
   }
 });
 
-/** Without the environment of the tests, but for the path. The proxy in front of the services is in this process, so nothing blocks it. */
+/** Runs a program without the environment of the tests, but for the path. The proxy in front of the services is in this process, so nothing blocks it. */
 async function run([command = '', ...args]: string[], cwd: string, env: NodeJS.ProcessEnv = {}): Promise<string> {
   const { PATH, HOME } = process.env;
   const { stdout } = await promisify(execFile)(command, args, { cwd, env: { PATH, HOME, ...env } });

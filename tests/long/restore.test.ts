@@ -52,7 +52,7 @@ const admin = (...args: string[]): Promise<string> =>
     MIGRATIONS_DIR: builtFile('prisma/migrations'),
   });
 
-/** By an operator, from outside of the installation. */
+/** Runs statements as an operator does, from outside of the installation. */
 async function onServer(name: string, ...statements: string[]): Promise<void> {
   const url = new URL(database.url);
   url.pathname = `/${name}`;
@@ -238,7 +238,7 @@ it('a backup is restored into a world that went on, and nothing is repeated, dou
     new Map(world.shoots.map(([shoot, uid, spec_]) => [`${shoot} ${uid}`, spec_]));
   for (const [shoot, declaration] of declarations(before)) expect(declarations(after).get(shoot)).toEqual(declaration);
 
-  // And the installation works: writes, declarations, and a cluster whose team declares again.
+  // The installation works: writes, declarations, and a cluster whose team declares again.
   expect((await createSet(token, 'again.acme', '192.0.2.4')).status).toBe(201);
   expect((await change(member, 'PUT', '/clusters/changed/', aCluster(system))).state).toBe('succeeded');
   expect((await readWorld()).lives).toBe(before.lives);

@@ -28,7 +28,7 @@ export interface AdminIo {
   readonly migrationsDir: string;
   out(text: string): void;
   err(text: string): void;
-  /** Where `backup -` writes. */
+  /** `backup -` writes to it. */
   readonly stdout: Writable;
   /** Asks the person at the terminal. Absent when there is none. */
   confirm?(question: string): Promise<boolean>;
@@ -40,7 +40,7 @@ export interface AdminIo {
 export interface AdminContext {
   readonly io: AdminIo;
   readonly settings: Settings;
-  /** Who acts, for the audit log. */
+  /** The name of the person who acts, for the audit log. */
   readonly operator: string;
   /** A connection for reading. Postgres refuses changes by it and by the three stores. */
   readonly prisma: Prisma;

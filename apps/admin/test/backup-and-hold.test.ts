@@ -250,7 +250,7 @@ describe('hold', () => {
     return rows[0] as { clusterId: string; serverRowId: string };
   }
 
-  /** As a reconciler does. */
+  /** Writes a finding as a reconciler does. */
   const note = (kind: string, targetId: string, finding: string) =>
     admin.pool.query(
       `INSERT INTO hold_finding (hold_id, target_kind, target_id, finding, message)

@@ -32,7 +32,7 @@ function documented(): Documented[] {
     );
 }
 
-/** As a shell splits it. Placeholders become something of their kind. */
+/** Splits a line as a shell does. Placeholders become something of their kind. */
 function wordsOf(line: string): string[] {
   const filled = line
     .replace(/\s[#>].*$/, '')

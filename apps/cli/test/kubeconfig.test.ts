@@ -74,7 +74,7 @@ it('goes to the file that kubectl writes', () => {
   expect(kubeconfigPath({ HOME: '/home/ann' })).toMatch(/home.ann.\.kube.config$/);
 });
 
-/** As the API issues it: two addresses, one user, contexts named after team and cluster. */
+/** A kubeconfig as the API issues it: two addresses, one user, contexts named after team and cluster. */
 function issued(name: string, id = name, separator = ':'): Kubeconfig {
   const of = (address: string) => `garden--${id}-${address}`;
   return {
@@ -95,7 +95,7 @@ function issued(name: string, id = name, separator = ':'): Kubeconfig {
 const merged = (...configs: Kubeconfig[]) =>
   configs.reduce((text, config) => mergeKubeconfig(text, config, current), '');
 
-/** Where each context leads, and as whom. */
+/** Tells where each context leads, and as whom. */
 function reached(text: string): Record<string, string> {
   const { clusters, users, contexts } = parse(text) as Record<
     'clusters' | 'users' | 'contexts',

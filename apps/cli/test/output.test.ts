@@ -133,7 +133,7 @@ function documented(): { readonly where: string; readonly line: string }[] {
     );
 }
 
-/** As a shell splits it, without redirections and comments. */
+/** Splits a line as a shell does, without redirections and comments. */
 const wordsOf = (line: string): string[] =>
   [...line.replace(/\s(#|[<>]).*$/, '').matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)]
     .map(([, single, double, plain]) => single ?? double ?? plain ?? '')

@@ -72,7 +72,7 @@ export function buildApp(deps: AppDeps): Express {
   });
   const app = serviceApp({ trustProxy: config.trustProxy, log, metrics, admit: admission.check });
   app.use(healthRoutes(health, { caseSensitive: true, strict: true, notReady }), securityTxt(config.securityContact));
-  // Before the limit per address: a page loads dozens of files, and people of one office share an address.
+  // It comes before the limit per address: a page loads dozens of files, and people of one office share an address.
   if (config.consoleEnabled) app.use(consolePages(services));
   app.use(limits.perAddress);
   app.use(docsRouter({ document: () => clusterOpenApi(config.publicUrl()), assetsDir: absolutePath() }));

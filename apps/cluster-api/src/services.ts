@@ -46,7 +46,7 @@ export interface AppDeps extends Credentials {
   readonly issuerCalls: IssuerCalls;
   readonly issuerKeys: KeysOf;
   readonly refusals: RefusalLog;
-  /** Which addresses a webhook may have. */
+  /** It says which addresses a webhook may have. */
   readonly webhookGuard: Pick<CallGuard, 'refusalOfUrl'>;
 
   /** Subscribes to notifications of Postgres. The callback gets a team's id, or null when any team may have changes. */

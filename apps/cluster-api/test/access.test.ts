@@ -55,9 +55,9 @@ const accountsOf = (role: Role) =>
 
 let test: TestClusterApi;
 let viewer: TestUser;
-/** Of any role and narrowing. */
+/** The accounts have any role and any narrowing. */
 const accounts: Account[] = [];
-/** Of service accounts, by role, and of one of another team. */
+/** The tokens belong to service accounts, one of each role, and one of another team. */
 const tokens = { viewer: '', member: '', admin: '', stranger: '' };
 /** Numbers of the existing teams, by slug. */
 let numbers: ReadonlyMap<string, string>;
@@ -69,7 +69,7 @@ beforeAll(async () => {
   viewer = await test.createUser('viewer@acme.test', [{ team: test.acme, role: 'viewer' }]);
   for (const role of roles) tokens[role] = await test.createAccount(test.acme, `as-${role}`, { role });
   tokens.stranger = await test.createAccount(test.globex, 'foreign', { role: 'admin' });
-  // Before the calls, of which some end the sessions of their caller.
+  // The accounts exist before the calls, of which some end the sessions of their caller.
   for (const spec of roles.flatMap(accountsOf)) {
     accounts.push({ ...spec, token: await test.createAccount(test.acme, `${spec.role}-${accounts.length}`, spec) });
   }
@@ -189,7 +189,7 @@ describe('requests of service accounts with any role and narrowing', () => {
 
   const clusterNames = ['web', 'ci-1', 'ci-main', 'main-ci', 'none'] as const;
 
-  /** As in a file system. */
+  /** Patterns match as in a file system. */
   const covers = (patterns: readonly string[], name: string): boolean =>
     patterns.some((pattern) => new RegExp(`^${pattern.replaceAll('*', '.*')}$`).test(name));
 

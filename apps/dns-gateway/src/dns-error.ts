@@ -5,7 +5,7 @@ import type { RecordQuota } from '@corral/dns-data';
 export interface SpentBudget {
   readonly limit: number | null;
   readonly remaining: 0;
-  /** When a request will be served again. */
+  /** The time from which a request is served again. */
   readonly resetAt: Date;
 }
 

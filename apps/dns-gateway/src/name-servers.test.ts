@@ -19,7 +19,7 @@ describe('a name server', () => {
       connection.once('data', (data) => {
         const message = answerOverTcp(packet.decode(data.subarray(2)));
         const length = Buffer.from([message.length >> 8, message.length & 0xff]);
-        // In two parts, as a network may deliver it.
+        // A network may deliver the answer in two parts.
         connection.write(Buffer.concat([length, message.subarray(0, 20)]), () => connection.end(message.subarray(20)));
       });
     });

@@ -114,7 +114,7 @@ export interface Services extends ServicesOptions {
   readonly copies: CopyStore;
   readonly settlements: SettlementStore;
   readonly refused: RefusedWrites;
-  /** Which answers this process has delivered. */
+  /** It records which answers this process has delivered. */
   readonly answered: AnsweredRecorder;
   readonly reportDrift: DriftReporter;
   /** Takes one write of each set at a time. */

@@ -133,7 +133,7 @@ describe('the error table', () => {
     ['drops the connection', { reset: 'after' as const }],
     ['refuses the gateway’s own token', { status: 401, code: 'unauthorized' }],
   ])('502 upstream_unavailable: the upstream %s', async (what, effect) => {
-    // Also fails reads, because reading the set could reveal the outcome of the write.
+    // The faults fail reads too, because reading the set could reveal the outcome of the write.
     gateway.cloud.admin.addFaults({ times: null, effect });
 
     const label = what.toLowerCase().replaceAll(/[^a-z]+/g, '-');

@@ -274,7 +274,7 @@ describe('random requests', () => {
   const json = fc.letrec((tie) => ({
     value: fc.oneof(
       { maxDepth: 4, withCrossShrink: true },
-      // Without names of acme, because valid requests would be sent upstream.
+      // The values contain no names of acme, because valid requests would be sent upstream.
       fc.constantFrom(null, true, 0, -1, 1.5, 300, 2 ** 53, 'A', '', '@', 'globex', '\0', '\ud800', 'x'.repeat(5_000)),
       fc.array(tie('value'), { maxLength: 3 }),
       fc.dictionary(member, tie('value'), { maxKeys: 5 }),

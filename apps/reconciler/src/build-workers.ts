@@ -28,7 +28,7 @@ interface WorkerSettings {
 export interface WorkerOptions {
   readonly settings: WorkerSettings;
   readonly intervals: Intervals;
-  /** Where jobs come from: the backend that the queue sends them to. */
+  /** Jobs come from the backend that the queue sends them to. */
   readonly backend: BackendOptions;
   readonly dns: DnsOptions;
   readonly retention: RetentionOptions;

@@ -58,7 +58,7 @@ describe('recording', () => {
       [team.id, actor, tokenId, ZONE_ID, randomUUID(), type, state, count, foundApplied ?? null, on(time)],
     );
   }
-  /** Of no importance to the counts of tokens: it is revoked. */
+  /** Adds a revoked token, which the counts of tokens leave out. */
   async function givenToken(team: TestTeam): Promise<string> {
     const { rows } = await add(
       `INSERT INTO dns_token (team_id, name, hash, scopes, revoked_at) VALUES ($1, 'ci', $2, '{dns}', now()) RETURNING id`,
@@ -327,7 +327,7 @@ describe('recording', () => {
 });
 
 describe('adding up', () => {
-  /** Without addresses, whose prices the list lacks. */
+  /** The pool has no addresses, because the list lacks their prices. */
   const aPool = (more: Partial<NodePoolSpec> = {}): NodePoolSpec => aDeclaredPool({ publicIP: false, ...more });
   const spec = (nodePools: readonly NodePoolSpec[]): ClusterSpec => aClusterSpec({ nodePools: [...nodePools] });
   const prices = (currency = 'EUR'): UsedCluster['prices'] => ({

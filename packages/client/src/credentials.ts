@@ -1,7 +1,7 @@
 import { CorralError } from './corral-error.js';
 
 /**
- * Who calls.
+ * The credentials say who calls.
  *
  * - `bearer`: a token. A function is asked before each request, and again with the token that was answered 401.
  * - `session`: the value of the session cookie, for programs.

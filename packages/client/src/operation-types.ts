@@ -96,7 +96,7 @@ export type CallOptions<Op> = CallLimits &
     : object) &
   ('Prefer' extends HeaderOf<Op>
     ? {
-        /** Such as `wait=30`. */
+        /** The header's value, such as `wait=30`. */
         readonly prefer?: string | undefined;
       }
     : object) &

@@ -83,7 +83,7 @@ async function markGone(db: Transaction, where: Where): Promise<void> {
   await db.teamAddress.updateMany({ where: { ...where, goneAt: null }, data: { goneAt: await readClock(db) } });
 }
 
-/** Which addresses of a team to list. */
+/** Selects the addresses of a team to list. */
 export type AddressQuery =
   /** Those that a cluster or a server has. */
   | { readonly clusterId: string }

@@ -109,7 +109,7 @@ export interface ServerState {
   readonly claimToken: string;
   /** Name of its Node. Set from the moment when it may join until it has been rebuilt. */
   readonly nodeName: string | null;
-  /** When the provider last reported it. */
+  /** The time when the provider last reported it. */
   readonly observedAt: Date | null;
   readonly deregisterRequestedAt: Date | null;
 }

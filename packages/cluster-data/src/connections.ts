@@ -78,7 +78,7 @@ export interface ConnectionRecord {
   readonly provider: string;
   readonly providerConfig: Readonly<Record<string, unknown>>;
   readonly phase: ConnectionPhase;
-  /** When the provider last accepted the token. */
+  /** The time when the provider last accepted the token. */
   readonly verifiedAt: Date | null;
   readonly message: string;
   /** The project according to the provider's answers; null until there was one for this token. */

@@ -193,7 +193,7 @@ describe('any cost', () => {
     .record({ machineType: fc.constantFrom('a', 'b'), minimum: fc.nat(50), more: fc.nat(50) })
     .map(({ machineType, minimum, more }) => ({ machineType, minimum, maximum: minimum + more }));
   const pools = fc.array(pool, { minLength: 1, maxLength: 5 });
-  /** In units of the 21st decimal digit. No amount here has more. */
+  /** Counts an amount in units of the 21st decimal digit. No amount here has more. */
   const units = (text: string | null | undefined): bigint => {
     expect(text).toMatch(/^\d+(\.\d+)?$/);
     const [whole = '', digits = ''] = (text as string).split('.');

@@ -31,7 +31,7 @@ function effectiveMinimum({ minimum, maximum }: NodePoolSpec): number {
 export interface KnownPrices {
   readonly currency: string;
   readonly prices: NodePrices;
-  /** When these prices were first read. */
+  /** The time when these prices were first read. */
   readonly pricedAt: Date;
 }
 
@@ -204,7 +204,7 @@ function awakeMonthOf(
 
 /** Digits after the point of an amount that a share of the month makes endless. */
 const AMOUNT_DIGITS = 4;
-/** Of one that is added up for years. */
+/** An amount that is added up for years has more digits. */
 const SUMMAND_DIGITS = 10;
 
 function totalOf(ranges: readonly Range[]): Range {

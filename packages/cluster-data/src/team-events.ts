@@ -18,7 +18,7 @@ export interface EventPosition {
   readonly xid: bigint;
   /** 0: before the first event of the transaction. */
   readonly id: bigint;
-  /** When this was the end of the events, as Unix time in ms by Postgres' clock. Old events are deleted. */
+  /** The time when this was the end of the events, as Unix time in ms by Postgres' clock. Old events are deleted. */
   readonly at: number;
 }
 

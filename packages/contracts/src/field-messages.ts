@@ -50,7 +50,7 @@ const kinds: Readonly<Record<string, string>> = {
   null: 'null',
 };
 
-/** Such as `a whole number from 1 to 365 or null`. */
+/** Names the values of a field, such as `a whole number from 1 to 365 or null`. */
 function kindOf(schema: FieldSchema): string {
   const words = [schema.type ?? []].flat().map((type) => kinds[type] ?? numberOf(type, schema));
   return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;

@@ -3,7 +3,7 @@ import type pg from 'pg';
 interface Column {
   readonly type: string;
   readonly isRequired: boolean;
-  /** Also for identity and generated columns. */
+  /** Identity and generated columns have one, too. */
   readonly hasDefault: boolean;
 }
 

@@ -14,7 +14,7 @@ export interface PointingSet {
 /** An address that a cluster or a server of the team has or had, in canonical form. */
 export interface KnownAddress {
   readonly address: string;
-  /** When it was gone; null while it is there. */
+  /** The time when it was gone; null while it is there. */
   readonly goneAt: Date | null;
 }
 

@@ -56,7 +56,7 @@ export interface AppliedShoot {
   shoot: Shoot;
   created: boolean;
   /**
-   * When our applies last changed something, by the garden's clock, to the second: this apply, or an earlier one if
+   * The time when our applies last changed something, by the garden's clock, to the second: this apply, or an earlier one if
    * this one changed nothing. Null when the garden does not state it.
    */
   appliedAt: Date | null;
@@ -144,7 +144,7 @@ export interface GardenClient {
    */
   deleteCredentials(credentials: Named, signal?: AbortSignal): Promise<'accepted' | 'absent'>;
   /**
-   * Which of the rights our account lacks, such as `patch shoots.core.gardener.cloud`.
+   * Finds which rights our account lacks, such as `patch shoots.core.gardener.cloud`.
    *
    * @see reconcilerRights
    */

@@ -17,11 +17,11 @@ import {
 } from './a-garden.js';
 
 const serverName = 'api.shoot.test';
-/** Of all Shoots of a file, because certificates take long to make. */
+/** All Shoots of a file share it, because certificates take long to make. */
 export const authority = await anAuthority('shoot');
 
 interface ShootRequest {
-  /** Of the client certificate. */
+  /** The user in the client certificate. */
   user: string;
   method: string;
   path: string;
@@ -40,7 +40,7 @@ export interface RunningShoot extends TestClient {
   issued: string[];
   /** Users that the Shoot now rejects. */
   refused: Set<string>;
-  /** By method and path. Other paths answer 404. */
+  /** The answers by method and path. Other paths answer 404. */
   routes: Record<string, ShootAnswer>;
   /** Replace the garden's answers. */
   garden: ((request: TestServer['requests'][number], response: ServerResponse) => void) | null;

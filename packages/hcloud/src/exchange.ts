@@ -100,7 +100,7 @@ export interface Wire {
 }
 
 const bodyBytesMax = 8 * 1024 * 1024;
-/** Below what servers commonly allow (5 s and up): a request must not meet a connection that is being closed. */
+/** Servers commonly allow more (5 s and up): a request must not meet a connection that is being closed. */
 const idleMsMax = 4_000;
 
 export interface WireOptions {

@@ -12,7 +12,7 @@ export interface ServiceAppOptions {
   readonly metrics: Metrics;
   /** `RequestAdmission.check`. Its refusals are neither logged nor timed: a log line would cost more than the refusal. */
   readonly admit: RequestHandler;
-  /** Which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
+  /** Says which origins may read answers. Preflight requests that it answers count against no limit. Default: none. */
   readonly crossOrigin?: RequestHandler;
 }
 

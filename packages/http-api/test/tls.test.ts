@@ -58,7 +58,7 @@ async function start(options: Partial<ServeOptions> = {}, addRoutes: (app: Expre
   return { ...served, logLines, metricsText: () => metrics.registry.metrics() };
 }
 
-/** As a client that has the upstream's address built in: only where its name leads to is different. */
+/** Calls like a client that has the upstream's address built in: only where its name leads to is different. */
 function get(port: number, options: RequestOptions = {}) {
   return new Promise<{ status: number; httpVersion: string; body: string; reused: boolean; expiresAt: string }>(
     (resolve, reject) => {

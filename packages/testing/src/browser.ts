@@ -45,7 +45,7 @@ async function unpackedBrowser(): Promise<string> {
   await mkdir(cache, { recursive: true });
   const staging = await mkdtemp(join(cache, 'chromium-'));
   const script = `import(${JSON.stringify(resolve('@sparticuz/chromium'))}).then((m) => m.default.executablePath())`;
-  // Where it was made for, the package unpacks its libraries as well.
+  // The package unpacks its libraries too where it believes that it runs on AWS Lambda.
   const env = { ...process.env, TMPDIR: staging, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs20.x' };
   await promisify(execFile)(process.execPath, ['-e', script], { env });
   await writeFile(join(staging, 'fonts.conf'), fontsConf(folder, moreFonts));

@@ -184,7 +184,7 @@ func refusals(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone) {
 	})
 }
 
-// As a script does that knows nothing of limits: one call after the other, each of which has to succeed.
+// callOften acts like a script that knows nothing of limits: one call after the other, each of which has to succeed.
 func callOften(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, count int) {
 	begun := time.Now()
 	for range count {

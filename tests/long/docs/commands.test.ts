@@ -12,7 +12,7 @@ import { builtFile } from '../../support/system/program.js';
 
 /* The commands of the pages for newcomers, as they are written, beside what `npm start` runs. */
 
-/** In this order: what one page makes, later ones use. */
+/** The order matters: later pages use what one page makes. */
 const PAGES = [
   'README.md',
   'docs/tour.md',
@@ -97,7 +97,7 @@ describeNeeding(
       writeFileSync(join(folder, 'bin', name), text, { mode: 0o755 });
     }
 
-    /** With the addresses and secrets of this installation, for a person who says yes. */
+    /** Puts in the addresses and secrets of this installation, for a person who says yes. */
     function asHere(script: string): string {
       const [{ dnsToken, admin }] = dev.teams as readonly [DevTeam];
       return script

@@ -23,10 +23,10 @@ import { ZONE } from '../../support/system/system-parts.js';
  */
 const measured = process.env.CORRAL_NEIGHBOURS_SECONDS;
 const SECONDS = Number(measured ?? 2);
-/** Of the polite team, of all kinds together: within the limits of one token. */
+/** The polite team sends so many requests of all kinds together, which is within the limits of one token. */
 const PER_SECOND = 4;
 const P95_TIMES = 3;
-/** Below this, a multiple of nearly nothing says nothing. */
+/** A multiple of a shorter time says nothing. */
 const P95_FREE_MS = 50;
 const WORST_MS = 500;
 /** Clusters, and record sets, of each team. */

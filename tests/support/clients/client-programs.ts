@@ -19,7 +19,7 @@ const BUILD_MS = 1_800_000;
 const found = (...command: string[]): Client => ({ kind: 'found', command });
 const missing = (what: Missing): Client => ({ kind: 'missing', missing: what });
 
-/** For tests that run a client: returns null if it is there. */
+/** Tells tests what is missing to run a client: null if it is there. */
 export const missingOf = (client: Client): Missing | null => (client.kind === 'missing' ? client.missing : null);
 
 /** The hcloud CLI: `HCLOUD_CLI`, or `hcloud` on PATH. A Go module proxy alone cannot provide what is needed to build it. */

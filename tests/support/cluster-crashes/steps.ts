@@ -14,7 +14,7 @@ export type PoolWish = Pick<NodePoolSpec, 'name' | 'machineType' | 'minimum' | '
 type Declaration = Pick<ClusterSpec, 'controlPlaneHA' | 'plan' | 'kubernetesVersion' | 'nodePools'>;
 
 export interface Step {
-  /** Which of the clusters of the client. */
+  /** The index of one of the client's clusters. */
   readonly cluster: number;
   readonly wish: Wish;
   /** Reads an operation that it knows again, before it continues. */

@@ -48,6 +48,6 @@ async function findUntold(
   ];
 }
 
-/** Of its event in the feed. */
+/** Reads the place of its event in the feed. */
 const placeOf = ({ id }: WebhookReceiver['received'][number]): string =>
   Buffer.from(id, 'base64url').toString().split('.').slice(0, 2).join('.');

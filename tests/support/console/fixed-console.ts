@@ -49,7 +49,7 @@ export async function openFixedConsole(
   options?: FixedOptions,
 ): Promise<Page> {
   const page = await openFixed(browser, DAY_OF_EXAMPLES, options);
-  // As if another tab were connected.
+  // The page believes that another tab is connected.
   await page.addInitScript(() => {
     navigator.locks.request = () => new Promise(() => undefined);
     const channel = new BroadcastChannel('corral.live.acme');

@@ -12,7 +12,7 @@ import { descendantsOf } from '../system/process-tree.js';
 export type { DevTeam };
 
 interface OpenOptions {
-  /** Who is signed in; null: nobody. The default is the administrator of the first team. */
+  /** The session of the person who is signed in; null: nobody. The default is the administrator of the first team. */
   readonly sessionid?: string | null;
   readonly theme?: 'light' | 'dark';
   /** Pixels. The default is 1280. */

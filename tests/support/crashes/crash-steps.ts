@@ -15,7 +15,7 @@ export interface Step {
   readonly operation: Operation;
   /** Send a write that fits the current set; otherwise send `operation` in any case. */
   readonly readsFirst: boolean;
-  /** Which of the few values of the set the body contains. */
+  /** The body contains these of the few values of the set. */
   readonly values: readonly number[];
   /** How often the same request is repeated if there was no answer or a 5xx. */
   readonly resends: number;

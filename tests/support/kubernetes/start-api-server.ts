@@ -10,7 +10,7 @@ import { builtFile } from '../system/program.js';
 export interface ApiServer {
   /** How a client with all rights reaches it. */
   readonly access: { readonly url: string; readonly token: string; readonly authority: string };
-  /** By server-side apply. Every unknown field is an error. */
+  /** Applies on the server's side. Every unknown field is an error. */
   apply(object: object): Promise<{ readonly metadata: { readonly resourceVersion: string } }>;
   remove(object: object): Promise<void>;
   stop(): Promise<void>;
@@ -73,7 +73,7 @@ export async function startApiServer(folder: string): Promise<ApiServer> {
     ...['--service-account-key-file', file('pub', String(publicKey.export({ type: 'spki', format: 'pem' })))],
     ...['--token-auth-file', file('tokens.csv', `${token},admin,admin,system:masters\n`)],
     ...['--authorization-mode', 'RBAC', '--service-cluster-ip-range', '10.0.0.0/24'],
-    // For API servers that extend it.
+    // API servers that extend this one need these.
     ...['--client-ca-file', file('ca.crt', authority.certificate)],
     ...['--requestheader-client-ca-file', join(folder, 'ca.crt')],
     ...['--requestheader-allowed-names', 'front-proxy', '--requestheader-extra-headers-prefix', 'X-Remote-Extra-'],

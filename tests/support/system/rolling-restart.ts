@@ -36,7 +36,7 @@ export async function failuresWhileRestarting(replicas: readonly Replica[], send
   let left = REQUESTS;
   let rounds = 0;
   const client = async (index: number): Promise<void> => {
-    // Also continue until every replica was restarted: the load must not end before the restarts.
+    // The load continues until every replica was restarted: it must not end before the restarts.
     for (let turn = 0; left > 0 || rounds === 0; turn += 1) {
       left -= 1;
       const failure = await send(proxy.base, index, turn).then(

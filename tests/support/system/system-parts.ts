@@ -60,7 +60,7 @@ export async function ownDatabase(ends: Ends): Promise<string> {
   return database.url;
 }
 
-/** With characters that have a meaning in URLs, shells and SQL. */
+/** The password has characters with a meaning in URLs, shells and SQL. */
 const PASSWORD = `p@ss:/?#[]%25 '"$\\&+=${'x'.repeat(4)}`;
 
 /**

@@ -25,9 +25,9 @@ type Kind = 'string' | 'integer' | 'number' | 'boolean' | 'object' | 'list' | 's
 
 /** An attribute. What is absent is empty or false. */
 interface Model {
-  /** In Terraform. */
+  /** The name in Terraform. */
   readonly name?: string;
-  /** In the API. */
+  /** The name in the API. */
   readonly wire?: string;
   readonly kind: Kind;
   readonly description?: string | undefined;
@@ -39,7 +39,7 @@ interface Model {
   readonly default?: unknown;
   readonly members?: readonly Model[];
   readonly element?: Model;
-  /** Of a map: its values may be numbers and booleans as well, which are texts in Terraform. */
+  /** The values of this map may be numbers and booleans as well, which are texts in Terraform. */
   readonly loose?: boolean;
 }
 

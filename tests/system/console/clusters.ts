@@ -135,7 +135,7 @@ export function testClusters(started: () => RunningConsole): void {
     await sleep.getByText('awake mon tue wed thu fri sat 07:00-20:00 Europe/Berlin').waitFor();
     await sleep.getByText(/^(asleep|awake) until \w{3} \d{1,2} \w{3} (07|20):00/).waitFor();
     await sleep.getByText(/^−\d.* EUR$/).waitFor();
-    // As after a fortnight.
+    // The answer is that of a cluster after a fortnight.
     await page.route(/\/usage\/\?/, async (route) => {
       const answer = await route.fetch();
       const since = new Date(Date.now() - 14 * 86_400_000).toISOString();

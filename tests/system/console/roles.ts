@@ -15,7 +15,7 @@ import {
 type Control = readonly [role: 'button' | 'link' | 'textbox', name: string];
 type Person = 'admin' | 'member' | 'viewer';
 
-/** By page: a control, and who has it. */
+/** Each row names a page, a control, and who has it. */
 const controls: readonly (readonly [path: string, control: Control, people: readonly Person[]])[] = [
   ['/dns/records', ['button', 'Add record set'], ['admin', 'member']],
   ['/dns/zone-file', ['textbox', 'Zone file'], ['admin', 'member']],

@@ -155,7 +155,7 @@ const outages: readonly Outage[] = [
 ];
 const isPage = ([, , severity]: Outage): boolean => severity === 'page';
 
-/** In promtool's notation. A counter goes on from where it was. */
+/** Writes a series in promtool's notation. A counter goes on from where it was. */
 function valuesOf(series: string, changes: Changes): string {
   const [value, perMinute] = healthy[series] as readonly [number, number];
   const before = `${value}+${perMinute}x${HEALTHY_MINUTES}`;
@@ -220,6 +220,6 @@ it('every page has an outage here that fires it', () => {
     .flatMap(({ alert, labels }) => (alert !== undefined && labels?.severity === 'page' ? [alert] : []));
   const induced = new Set(outages.map(([, alert]) => alert));
 
-  // Without any series: rules.test.yaml has the case.
+  // This alert fires when there are no series at all: rules.test.yaml has the case.
   expect(paging.filter((alert) => !induced.has(alert))).toEqual(['CorralNothingScraped']);
 });

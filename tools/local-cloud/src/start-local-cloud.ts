@@ -76,7 +76,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     tokens,
     projectTokens,
     extraFields: {},
-    // Until the garden has started.
+    // The garden replaces it once it has started.
     nodesIn: () => [],
   };
 

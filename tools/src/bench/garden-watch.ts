@@ -11,7 +11,7 @@ export interface GardenWatch {
   end(): Promise<{ p50Ms: number; p95Ms: number; p99Ms: number; missing: number }>;
 }
 
-/** Which change of which cluster was applied last, in a Shoot and in an answer. */
+/** Tells which change of which cluster was applied last, in a Shoot and in an answer. */
 const changeIn = ({ metadata: { labels, annotations } }: Shoot): string =>
   `${labels['corral.dev/cluster-id']}/${annotations['corral.dev/generation']}`;
 

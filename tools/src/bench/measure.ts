@@ -37,7 +37,7 @@ const [READ_MS, CHANGE_MS, WRITE_MORE_MS, GARDEN_MS, QUIET_PERCENT] = [25, 100, 
 /** Time for what a start has left, and for code that is not compiled yet. */
 const [SETTLE_MS, WARM_UP_SECONDS] = [30_000, 20];
 const QUIET_MS = 30_000;
-/** Within which the last change arrives in the garden. */
+/** The last change arrives in the garden within this time. */
 const REST_MS = 3_000;
 
 /** Lets the installation rest, then plays the envelope. @param seconds for how long */

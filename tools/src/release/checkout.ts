@@ -8,7 +8,7 @@ export interface Checkout {
   readonly folder: string;
   readonly version: string;
   readonly commit: string;
-  /** When the commit was made, in seconds since 1970: the time of everything in the release. */
+  /** The time when the commit was made, in seconds since 1970: the time of everything in the release. */
   readonly epoch: number;
   /** The environment in which the checkout builds. */
   readonly env: NodeJS.ProcessEnv;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Checkout } from './checkout.js';
 import { run } from './run.js';
 
-/** Where they are, and their names on npm. */
+/** The packages, with their paths and their names on npm. */
 const PACKAGES = [
   { path: 'apps/cli', name: 'corral' },
   { path: 'packages/client', name: '@corral/client' },

@@ -7,7 +7,7 @@ import { run } from './run.js';
 import type { Platform } from './single-files.js';
 
 const NAME = 'terraform-provider-corral';
-/** Where Terraform looks below `~/.terraform.d/plugins`. */
+/** Terraform looks here below `~/.terraform.d/plugins`. */
 const PLUGINS = 'registry.terraform.io';
 
 export const hasGo = (): boolean => spawnSync('go', ['version']).status === 0;

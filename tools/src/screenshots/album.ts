@@ -125,7 +125,7 @@ async function viewerOf({ dev, api }: RunningConsole, slug: string): Promise<str
   return cookie;
 }
 
-/** As many record sets and tokens as the team may have, with long names and many values. */
+/** Fills the quotas of a team: as many record sets and tokens as it may have, with long names and many values. */
 async function fillQuotas({ dns, api }: RunningConsole, slug: string): Promise<void> {
   const create = (name: string, type: string, values: readonly string[]) =>
     dns('POST', '/rrsets', { name: `${name}.${slug}`, type, records: values.map((value) => ({ value })) });

@@ -5,8 +5,8 @@ import { OperatorError } from '../operator-error.js';
 const CHARACTERS_MAX = 100;
 
 /**
- * Who acts, for the audit log: `--as`, else `CORRAL_OPERATOR`, else the user of the operating system. An image has no user
- * names, so there it is the number of the user.
+ * Names the person who acts, for the audit log: `--as`, else `CORRAL_OPERATOR`, else the user of the operating system. An
+ * image has no user names, so there it is the number of the user.
  *
  * @throws OperatorError when a given name is empty, longer than 100 characters, or not one that people can read
  */

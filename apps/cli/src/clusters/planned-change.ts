@@ -107,7 +107,7 @@ export const hasEffects = ({ current, plan }: PlannedChange): boolean =>
  */
 export function removalsIn({ current, plan }: Pick<PlannedChange, 'current' | 'plan'>): Effect[] {
   return plan.effects.filter((effect) => {
-    // Which nodes that replaces is not known.
+    // Nobody knows which nodes that replaces.
     if (effect.target === 'cluster') return effect.kind === 'deleted' || effect.kind === 'repaired';
     const { before, after } = effect.nodes;
     if (before === null || before.maximum === 0) return false;

@@ -14,7 +14,7 @@ const KIND = 'ClusterPlan';
 /** A change that was planned for a cluster as it was then. */
 interface SavedChange {
   readonly name: string;
-  /** Where it was declared. */
+  /** The place where it was declared. */
   readonly source: string;
   /** Null for a deletion. */
   readonly spec: Readonly<Record<string, unknown>> | null;

@@ -3,7 +3,7 @@ import { type Document, isScalar, type LineCounter } from 'yaml';
 
 /** A number or a boolean where a text belongs, such as `1.30`, which YAML reads as 1.3. */
 export interface UnquotedText {
-  /** Such as `spec.nodePools[0].machineType`. */
+  /** The path of the text, such as `spec.nodePools[0].machineType`. */
   readonly name: string;
   /** The text as it was written; null for what an alias or a merge key brought, as is the line. */
   readonly text: string | null;

@@ -13,7 +13,7 @@ type Role = (typeof roles)[number];
 type Member = ClusterSchemas['TeamMember'];
 type Removal = { readonly handOverTokens?: boolean; readonly yes?: boolean };
 
-/** Who belongs to the team. */
+/** The command shows and changes who belongs to the team. */
 export function peopleCommand(withCli: WithCli): Command {
   const command = new Command('people').description('the people of the team');
   command.command('list').description('list the people, longest membership first').action(withCli(listPeople));

@@ -2,7 +2,7 @@ import { type ClusterSchemas, createClient } from '@corral/client';
 import type { Cli } from '../cli.js';
 
 type IssuedToken = ClusterSchemas['IssuedToken'];
-/** Which members there are depends on the grant. */
+/** The grant decides which other members there are. */
 type TokenForm = { readonly grant_type: string } & Readonly<Record<string, string>>;
 
 /**

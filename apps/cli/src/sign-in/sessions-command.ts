@@ -3,7 +3,7 @@ import type { Cli, WithCli } from '../cli.js';
 import { connectClusters } from '../clusters/team-api.js';
 import { showList } from '../output/show-list.js';
 
-/** Where the person is signed in. */
+/** The command shows where the person is signed in. */
 export function sessionsCommand(withCli: WithCli): Command {
   const command = new Command('sessions').description('where you are signed in');
   command.command('list').description('list your sessions, newest first').action(withCli(listSessions));

@@ -26,7 +26,7 @@ export interface TeamPlan {
   /** Null if no record set is declared. */
   readonly sets: SetsPlan | null;
   readonly access: readonly AccessChange[];
-  /** While there is one, nothing is changed. */
+  /** Nothing is changed while there is one. */
   readonly wrong: readonly Unplanned[];
 }
 

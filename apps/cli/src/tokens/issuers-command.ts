@@ -6,7 +6,7 @@ import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { yesOption } from '../settings/options.js';
 
-/** Whose tokens the team exchanges for those of a service account: docs/service-accounts.md. */
+/** The team exchanges tokens of these issuers for those of a service account: docs/service-accounts.md. */
 export function issuersCommand(withCli: WithCli): Command {
   const command = new Command('issuers').description(
     'trusted issuers: pipelines without a stored token (administrators)',

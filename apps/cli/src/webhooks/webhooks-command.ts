@@ -7,7 +7,7 @@ import { confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { durationOption, yesOption } from '../settings/options.js';
 
-/** Where the events of the team are posted: docs/webhooks.md. */
+/** The events of the team are posted to webhooks: docs/webhooks.md. */
 export function webhooksCommand(withCli: WithCli): Command {
   const command = new Command('webhooks').description('events of the team, posted to an address (administrators)');
   command.command('list').description('list the webhooks, and which are failing').action(withCli(listWebhooks));

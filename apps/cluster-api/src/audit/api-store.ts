@@ -4,7 +4,7 @@ import type { AuditFilters, AuditQuery, AuditRecord, ReadLog } from './log.js';
 import { combinationsOf, type IndexedBy, newestEntries, newestOfGroups } from './newest-store.js';
 import type { AuditedAccount } from './record-audit.js';
 
-/** Who acted: exactly one of them, or none for the service itself. */
+/** Exactly one of these acted, or none when it was the service itself. */
 interface Actor {
   readonly userNumber: number | null;
   readonly email: string | null;

@@ -8,7 +8,7 @@ import type { AuditedAccount } from './record-audit.js';
 /** Limit of the bodies of a page. A page is held in memory, and one body may have a mebibyte. */
 const PAGE_BYTES_MAX = 1_048_576;
 
-/** Who wrote in the zone, or what was found to have changed it. */
+/** The one who wrote in the zone, or what was found to have changed it. */
 export interface DnsActorRow {
   readonly actor: AuditActorKind;
   readonly tokenId: string | null;

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { AuditAction, FieldChange, TeamId, UserId } from '@corral/contracts';
 import type { Transaction } from '../changes/team-changes.js';
 
-/** Who acted in which team. Without a user or an account it was the service or a trusted system. */
+/** The one who acted, and the team. Without a user or an account it was the service or a trusted system. */
 export interface AuditActor {
   readonly userId: UserId | null;
   readonly account?: AuditedAccount | null;

@@ -5,11 +5,11 @@ import { isNarrowedToClusters, type Role, type TeamId, type UserId } from '@corr
 export interface RequestContext {
   /** The id in audit entries and error responses. */
   readonly requestId: string;
-  /** When to stop. */
+  /** It says when to stop. */
   readonly scope: RequestScope;
 }
 
-/** Who makes a request, and in which team. Store functions take the team from here, and every query filters by it. */
+/** The one who makes a request, and the team. Store functions take the team from here, and every query filters by it. */
 export interface Caller extends RequestContext {
   /** Null for a service account. */
   readonly userId: UserId | null;

@@ -62,7 +62,7 @@ export interface ClusterRecord extends ClusterDeclaration, SeenCluster {
   readonly nodeCounts: NodeCounts | null;
   /** The newest operation on the cluster. Null when there was none. */
   readonly lastOperation: OperationRecord | null;
-  /** When the first pass began. Null while the garden does not know the cluster. */
+  /** The time when the first pass began. Null while the garden does not know the cluster. */
   readonly startedAt: Date | null;
   /** The generation that passes leave alone after a restore, until the team declares again. */
   readonly keptGeneration: number | null;

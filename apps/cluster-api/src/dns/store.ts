@@ -56,7 +56,7 @@ function isIn(state: DnsTokenState, now: Date) {
   }
 }
 
-/** When a record set was last changed, and by whom. */
+/** The last change of a record set: its time, and who made it. */
 export interface RecordSetChange extends Omit<DnsActorRow, 'actor'> {
   readonly name: string;
   readonly type: string;

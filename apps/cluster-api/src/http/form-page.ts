@@ -6,7 +6,7 @@ export interface FormPage {
   readonly title: string;
   /** HTML. Texts of others are escaped. */
   readonly content: string;
-  /** Where its forms may lead besides this service, as a source of a Content-Security-Policy. */
+  /** Its forms may lead there besides this service: a source of a Content-Security-Policy. */
   readonly leadsTo?: string;
 }
 
@@ -29,7 +29,7 @@ export function sendFormPage(res: Response, { title, content, leadsTo }: FormPag
     "base-uri 'none'",
   ].join('; ');
   res.setHeader('Content-Security-Policy', policy);
-  // With `no-referrer`, as of all other answers, browsers send forms with `Origin: null`, which looks like another site.
+  // Browsers send forms with `Origin: null` under the `no-referrer` of all other answers, and that looks like another site.
   res.setHeader('Referrer-Policy', 'same-origin');
   res.type('html').send(`<!doctype html>
 <html lang="en">

@@ -63,7 +63,7 @@ export function requestLimits(buckets: Buckets, limits: RateLimits) {
     /** Runs before the session or token is looked up. See `AddressLimiter.beforeCheck`. */
     perAddress: perAddress.beforeCheck,
     /**
-     * In addition to the first, because each of these requests may call the identity provider. Runs once the caller is looked up: who is
+     * It adds to the first, because each of these requests may call the identity provider. Runs once the caller is looked up: who is
      * signed in does not keep others of the address from signing in.
      */
     signInPerAddress: ofSignIns('sign-in', 'sign-ins', (req, res) => callerIdOf(res) ?? addressOf(req)).check,

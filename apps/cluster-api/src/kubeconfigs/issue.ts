@@ -8,7 +8,7 @@ import type { Services } from '../services.js';
 import { checkPerHour, isSurelyNotIssued, notReady, reachableShoot } from './credentials.js';
 import { findOnGarden, recordIssueOutcome, type ShootAddress } from './store.js';
 
-/** Within the limits of the contract. */
+/** The wish is within the limits of the contract. */
 export interface KubeconfigWish {
   readonly ttlSeconds: number;
   readonly scope: KubeconfigScope;

@@ -19,7 +19,7 @@ import { listKubeconfigIssues } from './store.js';
 export function kubeconfigRoutes(services: Services) {
   const { kubeconfigsPerTeamAtOnce: perTeam, kubeconfigsPerProcessAtOnce: perProcess } = clusterLimits;
   const ofOthers = teamConcurrencyLimit({ perTeam, perProcess }, 'Kubeconfig requests');
-  // Apart, so that others never keep the administrators of their team from a cluster.
+  // Administrators are counted apart, so that others never keep them from a cluster.
   const ofAdministrators = teamConcurrencyLimit({ perTeam, perProcess }, 'Administrators’ kubeconfig requests');
   return {
     async issueKubeconfig(req, res) {

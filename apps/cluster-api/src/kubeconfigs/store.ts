@@ -35,8 +35,8 @@ export interface IssuesOf {
 export type IssueOutcome = { readonly issued: true; readonly expiresAt: Date } | { readonly issued: false };
 
 /**
- * When credentials were issued to the caller or may have been issued, newest first. In SQL, because refused requests do not count, and there
- * can be any number of them.
+ * Finds when credentials were issued to the caller or may have been, newest first. SQL filters, because refused requests do
+ * not count, and there can be any number of them.
  */
 export async function issuedSince(
   tx: Transaction,

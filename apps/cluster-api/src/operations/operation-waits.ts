@@ -5,7 +5,7 @@ import type { OperationId, TeamId } from '@corral/contracts';
 export type EventNotifications = (callback: (teamId: TeamId | null) => void) => void;
 
 export interface OperationWaitsDeps {
-  /** Which of these operations are not open any more, those that are gone included. One statement for all. */
+  /** Finds those of the operations that are not open any more, those that are gone included. It takes one statement for all. */
   readonly findEnded: (operations: readonly WaitedOperation[]) => Promise<readonly OperationId[]>;
   readonly onNotification: EventNotifications;
   /** Interval in ms of reads without a notification, because one can be lost. */

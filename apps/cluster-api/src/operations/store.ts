@@ -33,7 +33,7 @@ export async function findOperation(db: Transaction, teamId: TeamId, id: string)
   return row && operationOf(row);
 }
 
-/** Which of these are not open any more, those that are gone included. */
+/** Finds those of the operations that are not open any more, those that are gone included. */
 export async function findEnded(db: Prisma, operations: readonly WaitedOperation[]): Promise<OperationId[]> {
   const rows = await db.operation.findMany({
     where: { id: { in: operations.map(({ id }) => id) }, state: { in: [...openOperationStates] } },

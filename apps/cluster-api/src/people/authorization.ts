@@ -126,7 +126,7 @@ export interface DevSignInPage {
   readonly emails: readonly string[];
   /** Path of this service. */
   readonly returnTo: string;
-  /** Where to sign in at an identity provider instead; null without one. */
+  /** The path of the sign-in at an identity provider instead; null without one. */
   readonly otherWay: string | null;
 }
 

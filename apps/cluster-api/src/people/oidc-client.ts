@@ -227,8 +227,9 @@ function wordOf({ error }: ProviderError): string {
 }
 
 /**
- * For the log. Leaves out all that the provider wrote but its error code: its answers, tokens and claims, its description, which may
- * repeat the authorization code or an address, and what a parser cites of an answer that it cannot read.
+ * Describes an error for the log. Leaves out all that the provider wrote but its error code: its answers, tokens and claims,
+ * its description, which may repeat the authorization code or an address, and what a parser cites of an answer that it
+ * cannot read.
  */
 function described(thrown: ProviderError): string {
   const { name, code, error, cause } = thrown;

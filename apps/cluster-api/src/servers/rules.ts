@@ -165,7 +165,7 @@ const differingFields = <F extends ServerField>(
   real: Readonly<Record<F, unknown>>,
 ): F[] => (Object.keys(real) as F[]).filter((field) => spec[field] !== real[field]);
 
-/** Such as `location is fsn1, not hel1`. */
+/** Lists differences in the form `location is fsn1, not hel1`. */
 const differences = <F extends ServerField>(
   spec: Readonly<Record<ServerField, unknown>>,
   real: Readonly<Record<F, unknown>>,

@@ -39,7 +39,7 @@ export function refusalLog({ write, after, onError }: RefusalLogOptions): Refusa
   };
   return {
     note(target, refusal) {
-      // Not by the requested name: accounts that do not exist share an entry.
+      // The key is not the requested name: accounts that do not exist share an entry.
       const key = target.account?.id ?? target.team.id;
       const known = minutes.get(key);
       const minute = known ?? { entry: null, cancel: () => undefined };

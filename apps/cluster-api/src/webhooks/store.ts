@@ -53,7 +53,7 @@ export interface NewWebhook {
   readonly name: string;
   readonly spec: WebhookSpec;
   readonly secret: Sealed;
-  /** Where its events begin. */
+  /** Its events begin here. */
   readonly position: EventPosition;
 }
 

@@ -482,7 +482,7 @@ describe('an account that trusts an issuer', () => {
   });
 
   describe('a token that does not fit', () => {
-    /** With a public key as the secret of HMAC. */
+    /** Signs a token with a public key as the secret of HMAC. */
     const hmac = async () => {
       const parts = (await sign({}, {})).split('.').slice(0, 2) as [string, string];
       const header = Buffer.from(JSON.stringify({ alg: 'HS256', kid: '0' })).toString('base64url');

@@ -20,7 +20,7 @@ beforeAll(async () => {
   machine = site.open('corral/1.0');
   test = site.test;
   ann = test.acme.admin;
-  // Of two teams.
+  // Ann belongs to two teams.
   await test.db.membership.create({ data: { userId: ann.id, teamId: test.globex.id, role: 'viewer' } });
 });
 afterAll(() => site.close());

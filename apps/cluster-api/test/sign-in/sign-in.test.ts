@@ -464,7 +464,7 @@ describe('the command line', () => {
     browser.send(`${site.url}/auth/authorize/`, { form: { request: sealedIn(page), decision }, headers });
   const queryOf = ({ headers }: Page) => Object.fromEntries(new URL(headers.location as string).searchParams);
 
-  /** Of a program without cookies. */
+  /** Sends the form as a program without cookies. */
   const redeem = (form: Record<string, string>) => site.open('corral/1.0').send(`${site.url}/auth/token/`, { form });
   const grant = (code: string, verifier: string, more: Record<string, string> = {}) => ({
     grant_type: 'authorization_code',

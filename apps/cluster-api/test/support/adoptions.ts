@@ -14,7 +14,7 @@ export async function startAdoptions() {
     /** What the provider says about every token. */
     verdict: 'valid' as TokenVerdict,
     team: undefined as unknown as TestTeam,
-    /** Of the connection `main`. */
+    /** The token of the connection `main`. */
     token: '',
     /** A server in its project. */
     serverID: 0,

@@ -155,7 +155,7 @@ export interface GivenCluster {
   /** The ref of an existing connection. */
   readonly ref: string;
   readonly name: string;
-  /** When its first pass began. Null for a draft. */
+  /** The time when its first pass began. Null for a draft. */
   readonly startedAt: Date | null;
 }
 

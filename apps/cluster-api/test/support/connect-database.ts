@@ -1,7 +1,7 @@
 import { connectPool, connectPrisma, type Pool, type PoolOptions, type Prisma } from '@corral/database';
 
 export interface ServiceDatabase {
-  /** For reads, and for single short statements such as the lookup of a session. */
+  /** The pool serves reads, and single short statements such as the lookup of a session. */
   readonly pool: Pool;
   readonly prisma: Prisma;
   /** Size of `pool`. */

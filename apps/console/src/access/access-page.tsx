@@ -6,7 +6,7 @@ import { People } from './people.js';
 import { Robots } from './robots.js';
 import { RolesMatrix } from './roles.js';
 
-/** Who gets into the team: people, programs, and kubeconfigs that are still valid. */
+/** The page shows who gets into the team: people, programs, and kubeconfigs that are still valid. */
 export function AccessPage() {
   const { can } = useTeam();
   return (

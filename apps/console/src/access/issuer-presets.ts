@@ -55,7 +55,7 @@ export function issuerSpecOf(draft: IssuerDraft): IssuerSpec | null {
   };
 }
 
-/** Which of the usual issuers it is. */
+/** Finds which of the usual issuers it is. */
 export function presetOf({ issuer, claims }: Pick<TrustedIssuerSpec, 'issuer' | 'claims'>): IssuerPreset['id'] {
   const known = issuerPresets.find((preset) => preset.issuer === issuer);
   if (known !== undefined) return known.id;

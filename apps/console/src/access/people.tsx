@@ -18,7 +18,7 @@ import { KeepTokens } from './keep-tokens.js';
 import { RoleDialog } from './role-dialog.js';
 import { shownRoles } from './roles.js';
 
-/** Who belongs to the team, and who is invited. */
+/** The list shows who belongs to the team, and who is invited. */
 export function People() {
   const team = useTeam();
   const members = useQuery(membersQuery(team.slug));

@@ -33,7 +33,7 @@ export function specOf({ role, clusters, actions }: RobotDraft) {
   return { role, narrowing: { clusters: patterns.length === 0 ? [ALL] : patterns, actions: [...actions] } };
 }
 
-/** Such as `read, change; clusters ci-*`. */
+/** Says what a robot may do, such as `read, change; clusters ci-*`. */
 export function narrowingText({ clusters, actions }: AccountNarrowing): string {
   const what = actions.length === accountActions.length ? 'all that its role may' : actions.join(', ');
   return `${what}; ${clusters.includes(ALL) ? 'all clusters' : `clusters ${clusters.join(', ')}`}`;

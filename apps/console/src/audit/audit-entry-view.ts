@@ -5,7 +5,7 @@ import type { Tone } from '../ui/status.js';
 
 type AuditEntry = ClusterSchemas['AuditEntry'];
 
-/** Who acted, as people name them. */
+/** Names the one who acted, as people do. */
 export function actorOf({ actor }: Pick<AuditEntry, 'actor'>): string {
   switch (actor.kind) {
     case 'user':

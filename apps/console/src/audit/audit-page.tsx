@@ -31,7 +31,7 @@ const optionsOf = (names: Readonly<Record<string, string>>) => [
 ];
 const actionNames = Object.fromEntries(knownActions.map((action) => [action, actionName(action)]));
 
-/** Who did what, newest first, with filters that are part of the address. */
+/** The page shows who did what, newest first, with filters that are part of the address. */
 export function AuditPage() {
   const { slug } = useTeam();
   const filters = useSearch({ from: '/signed-in/teams/$team/audit' });

@@ -37,7 +37,7 @@ export function readDocument(text: string): SpecDocument {
     }
     return { spec, problem: null };
   } catch (thrown) {
-    // Such as too many aliases.
+    // The parser throws for texts such as one with too many aliases.
     return { spec: null, problem: { line: 1, message: thrown instanceof Error ? thrown.message : String(thrown) } };
   }
 }

@@ -4,12 +4,12 @@ import { readDocument, withField, withPool } from './spec-document.js';
 
 /** A field that differs between the beginning of a change, the present and the change. Undefined: absent. */
 export interface FieldDifference {
-  /** Such as `kubernetesVersion`, `network.podCIDR`, `nodePools.general.maximum`, or `nodePools.general` for a pool that one of them lacks. */
+  /** Its path, such as `network.podCIDR`, `nodePools.general.maximum`, or `nodePools.general` for a pool that one of them lacks. */
   readonly field: string;
   readonly began: unknown;
   readonly now: unknown;
   readonly yours: unknown;
-  /** Who changed it. */
+  /** The side that changed it. */
   readonly by: 'them' | 'you' | 'both';
 }
 

@@ -22,7 +22,7 @@ interface Entry {
   readonly changes: readonly string[];
 }
 
-/** Who did what to the cluster: from the audit log for administrators, otherwise from its operations. */
+/** Shows who did what to the cluster: from the audit log for administrators, otherwise from its operations. */
 export function Activity({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const { can } = useTeam();
   const seesAudit = can('listAudit');

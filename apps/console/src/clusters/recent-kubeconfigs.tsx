@@ -22,7 +22,7 @@ export const issuedTo = ({ issuedTo: person, serviceAccount }: Issue): string =>
 
 export const scopeWord = ({ scope }: Issue): string => (scope === 'cluster-admin' ? 'full' : 'read only');
 
-/** Who was issued a kubeconfig, and whether it is still valid. */
+/** Shows who was issued a kubeconfig, and whether it is still valid. */
 export function RecentKubeconfigs({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
   const issued = useQuery(issuedQuery(team, cluster.metadata.name));
   return (

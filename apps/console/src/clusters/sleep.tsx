@@ -24,7 +24,7 @@ interface SleepProps {
   readonly cluster: Cluster;
 }
 
-/** When the cluster sleeps, and what that saves. */
+/** Shows when the cluster sleeps, and what that saves. */
 export function Sleep({ team, cluster }: SleepProps) {
   const { can } = useTeam();
   const [isOpen, setOpen] = useState(false);

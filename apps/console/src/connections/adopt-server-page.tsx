@@ -67,7 +67,7 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
     set({ number: chosen });
     if (chosen !== '') lookUp.mutate(chosen);
   };
-  // That of the address, and of before a reload, is chosen already.
+  // The number from the address, or from before a reload, is chosen already.
   const [chosenBefore] = useState(isMachine ? '' : draft.number.trim());
   const { mutate } = lookUp;
   useEffect(() => {

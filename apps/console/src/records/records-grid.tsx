@@ -36,7 +36,7 @@ export interface RecordsGridProps {
   readonly runs: RecordChanges['runs'];
   /** Ids of sets that somebody else has just changed, and what to do when that has been shown long enough. */
   readonly fresh: ReadonlySet<string>;
-  /** Who changed a set last, if that is known. */
+  /** Names the one who changed a set last, if that is known. */
   readonly changedBy: (rrset: Rrset) => string | null;
   readonly onSeen: (id: string) => void;
   /** The set that is edited, and its editor, which replaces the row. */

@@ -1,7 +1,7 @@
 import { Modal } from '@mantine/core';
 import { settings } from '../settings.js';
 
-/** Which program this is. */
+/** The dialog says which program this is. */
 export function About({ onClose }: { readonly onClose: () => void }) {
   return (
     <Modal opened onClose={onClose} title="Corral" closeButtonProps={{ 'aria-label': 'Close' }}>

@@ -19,7 +19,7 @@ export const OnceBegun = ({ children }: { readonly children: ReactNode }) => use
 const DOWN_SHOWN_AFTER_MS = 5_000;
 /** The pages do not wait longer for the stream: what they load then is loaded again once it stands. */
 const FIRST_WAIT_MS = 1_000;
-/** Who is signed in was loaded just before the stream began. */
+/** The person who is signed in was loaded just before the stream began. */
 const ME_FRESH_MS = 10_000;
 
 /** Feeds the changes of a team into the cache for as long as one of its pages is open. */

@@ -2,7 +2,7 @@ import { Button, type ButtonProps } from '@mantine/core';
 import { CircleUser } from 'lucide-react';
 import type { ComponentProps } from 'react';
 
-/** Who is signed in. It opens the person's menu, and stands alone until that is loaded. */
+/** The button shows who is signed in. It opens the person's menu, and stands alone until that is loaded. */
 export function PersonButton({
   person,
   ...more

@@ -7,7 +7,7 @@ import { type TeamOperation, useTeam } from './use-team.js';
 
 interface RoleNeededProps {
   readonly operation: TeamOperation;
-  /** Such as `connect cloud projects`. */
+  /** The rest of a sentence, such as `connect cloud projects`. */
   readonly what: string;
 }
 

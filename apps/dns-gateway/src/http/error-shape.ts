@@ -38,7 +38,7 @@ export const dnsErrors: ErrorShape<DnsError> = {
   unexpected: () => new DnsError('server_error', 'An internal error occurred. Quote the X-Correlation-Id.'),
   bodyOf: ({ code, message, details }) => JSON.stringify({ error: { code, message, details } }),
   setHeaders(res, { budget }) {
-    // Without its limit, if that is not known: none is better than that of another budget.
+    // An unknown limit is left out: none is better than that of another budget.
     if (budget !== null) setBudget(res, 'spent', { ...budget, resetAt: budget.resetAt.getTime() });
   },
 };

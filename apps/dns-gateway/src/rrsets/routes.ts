@@ -162,7 +162,7 @@ interface Asked {
   readonly write: RrsetWrite;
 }
 
-/** Who writes, and where. */
+/** The one who writes, and the place. */
 interface Begun {
   readonly caller: DnsCaller;
   readonly zone: ZoneRecord;

@@ -62,7 +62,7 @@ export async function noteRefused(services: Services, asked: AskedWrite, error: 
   throw error;
 }
 
-/** Whose quota a write of the caller counts against. */
+/** The owner whose quota a write of the caller counts against. */
 const ownerOf = ({ kind, ownerId, teamId }: DnsCaller): RrsetOwner => ({ kind, id: ownerId, teamId });
 
 /** How often a write is repeated that definitely did not happen. */

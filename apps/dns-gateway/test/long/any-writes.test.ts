@@ -65,7 +65,7 @@ describe('any writes', () => {
             accepted += 1;
             const write = parseRrsetWrite(operation, operation === 'create' ? { ...key, ...body } : body);
             const end = endOfAccepted(key, write, mirrored, outcome);
-            // Also compute the effect when the answer of the upstream states the set: both must agree.
+            // The effect is computed even when the answer of the upstream states the set: both must agree.
             const computed = effectOf(key, mirrored, write, null);
             mirrored = end?.state === 'completed' ? end.rrset : mirrored;
 

@@ -39,9 +39,9 @@ export interface Desired extends ClusterDeclaration {
   /** The namespace of the team's Project; null until the Project has stated it. */
   readonly namespace: string | null;
   readonly shootName: string;
-  /** When this generation was accepted; null when no longer known. */
+  /** The time when this generation was accepted; null when no longer known. */
   readonly declaredAt: Date | null;
-  /** When node pools were last declared, by this or an earlier generation. Hibernating or resuming declares none. */
+  /** The time when node pools were last declared, by this or an earlier generation. Hibernating or resuming declares none. */
   readonly poolsDeclaredAt: Date | null;
   readonly spec: StoredSpec;
   readonly pools: readonly DesiredPool[];

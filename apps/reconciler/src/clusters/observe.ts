@@ -39,7 +39,7 @@ export interface ShootFacts {
   readonly corralMetadata: Readonly<Record<string, string>>;
   /** Whether the garden knows which fields we applied. A restore from a backup may have lost that. */
   readonly isAppliedByUs: boolean;
-  /** Which manager owns which field. */
+  /** The managers with the fields that they own. */
   readonly managers: readonly FieldManager[];
   /** Operation annotation that the garden has not processed yet. */
   readonly pendingOperation: string | null;

@@ -37,7 +37,7 @@ import type { Database } from '../services.js';
 import type { Learned } from './decide/shoot-runs.js';
 import type { Desired, DesiredPool, OpenOperation } from './model.js';
 
-/** Which of a connection's tokens it is. */
+/** The version tells a connection's tokens apart. */
 interface VersionedToken extends ConnectionToken {
   readonly version: number;
 }

@@ -40,7 +40,7 @@ export interface ClusterSettings {
   readonly networkingType: string;
   /** Optional features of the garden. */
   readonly features: ReadonlySet<GardenFeature>;
-  /** Where names on clusters lead; null without the address of the DNS API, and then no name is installed. */
+  /** Names on clusters lead there; null without the address of the DNS API, and then no name is installed. */
   readonly names: NamePlace | null;
 }
 

@@ -161,7 +161,7 @@ interface PageAfter {
 const SETS_PER_PAGE = 100;
 
 /**
- * Where to continue. Sets removed upstream between two pages move all later ones up, some onto pages already read. The walk
+ * Decides where to continue. Sets removed upstream between two pages move all later ones up, some onto pages already read. The walk
  * returns as far as they can have moved. Added sets move others down, which are then seen twice.
  */
 export function pageAfter({ page, listed, listedTotal, returnsLeft }: ListedPage): PageAfter {

@@ -18,7 +18,7 @@ import { type Walk, walkZone } from './walk-zone.js';
 
 interface ZoneSyncDeps {
   readonly zoneName: string;
-  /** Who owns the labels of the zone. */
+  /** It knows who owns the labels of the zone. */
   readonly owners: ZoneOwners;
   readonly store: ZoneSyncStore;
   readonly runs: SyncRunStore;

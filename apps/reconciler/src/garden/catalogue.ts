@@ -14,7 +14,7 @@ export function catalogue(garden: GardenClient, freshMs: number): Catalogue {
   let known: { readonly readAt: number; readonly profile: CloudProfile } | null = null;
   let reading: Promise<CloudProfile> | null = null;
 
-  // Without the caller's signal, because others may be waiting for the same answer.
+  // The caller's signal is left out, because others may be waiting for the same answer.
   const readAgain = async (): Promise<CloudProfile> => {
     const readAt = performance.now();
     const profile = await garden.readCloudProfile();

@@ -91,7 +91,7 @@ interface Sighting {
   readonly hash: string;
 }
 
-/** Where the Shoot of a cluster is, or will be. */
+/** The place where the Shoot of a cluster is, or will be. */
 export interface WaitingShoot {
   /** Null until the Project is ready. */
   readonly namespace: string | null;
@@ -139,7 +139,7 @@ export const dueStore = (pool: Pool) => ({
   },
 
   /**
-   * Of the clusters after `after`, by id, those whose Shoot UID is recorded and that were not in the list.
+   * Finds the clusters after `after`, by id, whose Shoot UID is recorded and that were not in the list.
    *
    * Clusters whose last pass found the Shoot absent are skipped, unless a pass is working on them.
    *

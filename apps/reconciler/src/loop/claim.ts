@@ -3,7 +3,7 @@ import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 /** The pauses of a claimed row whose work has failed: from ten seconds to an hour. */
 export const retry = { firstMs: 10_000, maxMs: 3_600_000 };
 
-/** Where due times are. The texts are SQL of ours. */
+/** The column that holds due times. The texts are SQL of ours. */
 interface DueColumn {
   readonly table: string;
   /** The primary key, a uuid. */

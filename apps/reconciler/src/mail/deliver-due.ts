@@ -18,7 +18,7 @@ export interface Outbox<D extends { readonly failures: number }> {
 export interface DeliveryDeps {
   /** Passes a mail to the mail server. Never rejects. */
   readonly deliver: (mail: RenderedMail) => Promise<Delivery>;
-  /** Where links in mails lead. */
+  /** Links in mails lead there. */
   readonly place: Place;
   readonly onOutcome: (outcome: Delivery['kind']) => void;
   readonly log: Log;

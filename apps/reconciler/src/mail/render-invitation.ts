@@ -22,7 +22,7 @@ export interface RenderedMail {
   readonly messageKey: string;
 }
 
-/** Where invitations are accepted: in the console or at the API. Base URL without a trailing slash. */
+/** Invitations are accepted there: in the console or at the API. The URL is a base without a trailing slash. */
 export interface Place {
   readonly kind: 'console' | 'api';
   readonly url: string;

@@ -71,7 +71,7 @@ export const mailStore = (prisma: Prisma): Outbox<DueMail> => ({
 
 export interface MailOptions {
   readonly settings: {
-    /** Where invitations are accepted. */
+    /** Invitations are accepted there. */
     readonly place: Place;
   };
   readonly mailServer: MailServer;

@@ -436,7 +436,7 @@ describe('joining by command', () => {
         currentCluster: currentCluster && (clusters.get(currentCluster.id as ClusterName) as NodeCluster),
       });
     };
-    /** Like the API: only when the row allows the machine to join. */
+    /** Issues a command as the API does: only when the row allows the machine to join. */
     const issue = (): void => {
       const { phase, claim: currentClaim, currentCluster } = world.row();
       if (

@@ -40,7 +40,7 @@ export interface WantedServer extends ServerState {
   readonly begunAt: Date;
   /** The operation of its adoption has not ended. */
   readonly isAdopting: boolean;
-  /** When the label was read back. */
+  /** The time when the label was read back. */
   readonly labelledAt: Date | null;
   readonly imageId: number | null;
   /** The provider's clock just before the rebuild request. Once set, the actions are read before anything else. */

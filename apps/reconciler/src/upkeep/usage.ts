@@ -32,7 +32,7 @@ export interface UsedCluster {
 
 interface SleepingCluster extends UsedCluster {
   readonly id: string;
-  /** When the last recording found it hibernated; null while it is awake. */
+  /** The time when the last recording found it hibernated; null while it is awake. */
   readonly sleptAt: Date | null;
 }
 

@@ -22,7 +22,7 @@ const PAGE = 100;
 const CALL_MS_MAX = 10_000;
 /** Longer than an attempt. Another process takes over after it. */
 const LEASE_MS = 60_000;
-/** Then other webhooks have their turn: the sweep sends the jobs of those due longest first. */
+/** Other webhooks have their turn after this time: the sweep sends the jobs of those due longest first. */
 const PASS_MS = 20_000;
 /** Passes of one team at the same time in a process, which has 16: receivers that answer slowly delay only their own team. */
 const TEAM_PASSES = 4;
@@ -102,7 +102,7 @@ async function deliver(
   onOutcome(failure === null ? 'accepted' : 'failed');
   if (failure === null) return store.advance(webhook, { ...progress, isAccepted: true }, LEASE_MS);
   const againMs = Math.round(spreadMs(backoffMs(webhook.failures, retry), Math.random()));
-  // Without the URL, which may hold a secret of the receiver.
+  // The log leaves out the URL, which may hold a secret of the receiver.
   log.info('message of a webhook not accepted', { webhookId: webhook.id, team: webhook.team.slug, failure, againMs });
   await store.recordFailure(webhook, failure, againMs);
   return null;

@@ -157,7 +157,7 @@ describe('a name on a cluster', () => {
     const objects: ShootObjects = {
       ...at.garden.objects,
       async apply(of, manifest, ...rest) {
-        // As the cluster API does: the claim of the pass goes on.
+        // The cluster API requests the removal like this, and the claim of the pass goes on.
         if (manifest.kind === 'Secret') {
           const data = { removalRequestedAt: new Date(), state: 'Removing' };
           await at.prisma.hostedName.updateMany({ where: { name: shop }, data });

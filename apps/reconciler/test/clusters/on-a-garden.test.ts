@@ -76,7 +76,7 @@ describe('on a garden', () => {
   describe('a replaced token', () => {
     const connection = async (id: string) =>
       (await at.pool.query('SELECT * FROM connection WHERE id = $1', [id])).rows[0];
-    /** As the API does it when the provider gave no answer in time. */
+    /** Replaces the token as the API does when the provider gave no answer in time. */
     async function replaceToken(connectionId: ConnectionId, token: string): Promise<void> {
       await at.seal(connectionId, token);
       await at.pool.query(

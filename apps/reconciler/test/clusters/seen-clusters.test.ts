@@ -67,7 +67,7 @@ describe('clean-up', () => {
   };
 
   describe('credentials of a deleted connection in a garden', () => {
-    // Before other reconcilers start: a scheduled job runs once per interval.
+    // This test comes before other reconcilers start: a scheduled job runs once per interval.
     it('are found by a reconciler on its own', async () => {
       await leave(`k${randomUUID().slice(0, 8)}`);
 
@@ -180,7 +180,7 @@ describe('what passes and counts see', () => {
     });
   const makeDue = (cluster: TestCluster) =>
     at.pool.query('UPDATE cluster SET nodes_due_at = now() WHERE id = $1', [cluster.id]);
-  /** Until the garden has reported everything about what it created. */
+  /** Waits until the garden has reported everything about what it created. */
   const untilQuiet = (cluster: TestCluster) =>
     untilRow(
       at,

@@ -332,7 +332,7 @@ describe('during a hold', () => {
     const isUnread = async (id: string): Promise<boolean> =>
       (await at.pool.query('SELECT FROM adopted_server WHERE id = $1 AND unread_hold_id IS NOT NULL', [id]))
         .rowCount === 1;
-    /** As the row of a backup that was taken before the rebuild was requested. */
+    /** Makes the row that of a backup which was taken before the rebuild was requested. */
     const forgetRebuild = (id: string) =>
       at.pool.query(
         "UPDATE adopted_server SET phase = 'Adopting', rebuild_asked_at = NULL, rebuild_action_id = NULL WHERE id = $1",

@@ -30,7 +30,7 @@ export async function addNodeCluster({ pool, ...at }: Servers, team = at.team): 
   return { ...cluster, shootName, shoot: at.shoots.add(shootName), poolId: pools[0]?.id as string };
 }
 
-/** Like the API when a change of a pool is accepted. */
+/** Claims as the API does when a change of a pool is accepted. */
 export async function claim({ pool }: Servers, id: string, poolId: string | null): Promise<void> {
   await pool.query('UPDATE adopted_server SET node_pool_id = $2, due_at = clock_timestamp() WHERE id = $1', [
     id,

@@ -51,7 +51,7 @@ export const troubleArbitrary: fc.Arbitrary<Trouble> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ kind: 'throttled' } as const) },
 );
 
-/** For rebuild requests, which must not be repeated. */
+/** Rebuild requests, which must not be repeated, meet these troubles. */
 export const rebuildTroubleArbitrary = fc.oneof(
   troubleArbitrary,
   lostArbitrary,
@@ -338,7 +338,7 @@ export function serverWorld(options: WorldOptions) {
     last: () => last,
     nowMs: () => nowMs,
     dueMs: () => dueMs,
-    /** Like the API after a change. */
+    /** Makes the server due, as the API does after a change. */
     makeDue: () => {
       dueMs = nowMs;
     },

@@ -56,16 +56,16 @@ export interface Servers extends ClusterRows {
   acknowledge(options?: ServerOptions): Promise<{ id: ServerId; serverId: number }>;
   /** The acknowledged intent to adopt a machine that joins by command. */
   acknowledgeMachine(): Promise<{ id: ServerId; nodeName: string }>;
-  /** As the API does with a further acknowledgement of a server that failed. */
+  /** Acknowledges once more a server that failed, as the API does. */
   acknowledgeAgain(id: ServerId): Promise<void>;
-  /** As the API does with the wish to detach it. */
+  /** Asks to detach the server, as the API does. */
   deregister(id: ServerId): Promise<void>;
   /** One pass, as if its time had come. */
   passNow(id: ServerId): Promise<void>;
   /** Passes until the server rests, however often that takes. @returns undefined when it was forgotten */
   untilIdle(id: ServerId): Promise<ServerRow | undefined>;
   server(id: ServerId): Promise<ServerRow | undefined>;
-  /** At the provider, with how often it was rebuilt. */
+  /** Returns the server as the provider has it, with how often it was rebuilt. */
   atProvider(serverId: number): Server;
   useToken(token: string): Promise<void>;
   /** Ends faults, and lets the provider accept the connection and its token again. */

@@ -7,7 +7,7 @@ export interface Budget {
   /** Null for a limit that is not known. */
   readonly limit: number | null;
   readonly remaining: number;
-  /** When the bucket is full again, in ms since 1970. */
+  /** The time when the bucket is full again, in ms since 1970. */
   readonly resetAt: number;
   /** The caller's requests are not charged here; the limit matters only once others have used it up. */
   readonly isFree?: boolean;
@@ -72,7 +72,7 @@ export interface CallerLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */
   readonly name: string;
   readonly perMinute: (res: Response) => number;
-  /** Whose bucket a request is charged to. Null: the limit does not concern it. */
+  /** Names the bucket that a request is charged to. Null: the limit does not concern it. */
   readonly keyOf: (req: Request, res: Response) => string | null;
   /** Creates the API's error for a request that finds the bucket empty. */
   readonly refuse: (retryAfterSeconds: number) => Error;
@@ -90,7 +90,7 @@ export interface Patience {
 interface Charge extends RuledBucket {
   readonly limit: CallerLimit;
   readonly taken: Taken;
-  /** When the bucket is full again, in ms since 1970. */
+  /** The time when the bucket is full again, in ms since 1970. */
   readonly fullAt: number;
 }
 

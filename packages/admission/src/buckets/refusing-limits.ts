@@ -22,7 +22,7 @@ interface RequestLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */
   readonly name: string;
   readonly perMinute: number;
-  /** Whose bucket a request is charged to. */
+  /** Names the bucket that a request is charged to. */
   readonly keyOf: (req: Request, res: Response) => string;
   /** Whether the limit does not concern a request. Default: it concerns all. */
   readonly skip?: (req: Request, res: Response) => boolean;

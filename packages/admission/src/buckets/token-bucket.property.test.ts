@@ -138,7 +138,7 @@ describe('a token taken in advance', () => {
           const most = of.capacity + ((now + each.waitMs) * of.capacity) / of.periodMs;
           expect(grants.length).toBeLessThanOrEqual(most + 1e-6);
         }
-        // In order of arrival.
+        // Grants come in the order of arrival.
         expect(grants).toEqual([...grants].sort((one, other) => one - other));
       }),
     );

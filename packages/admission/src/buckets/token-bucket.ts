@@ -34,7 +34,7 @@ export interface Taken {
   readonly waitMs: number;
 }
 
-/** Where token buckets are kept: in memory, or in Redis for all processes together. Never rejects. */
+/** Token buckets are kept in memory, or in Redis for all processes together. Never rejects. */
 export interface Buckets {
   /**
    * Takes one token of each bucket, or none of any.

@@ -66,7 +66,7 @@ export interface BudgetState extends Grant, Levels, Pause {
   /** The round in which calls are made now, and that of the next call of each flow that is ahead of it. */
   readonly round: number;
   readonly next: Readonly<Record<string, number>>;
-  /** When each flow last asked for a call, within `activeMs`. */
+  /** The time at which each flow last asked for a call, within `activeMs`. */
   readonly askedAt: Readonly<Record<string, number>>;
   /** Calls that have ended since the epoch began. */
   readonly ended: number;
@@ -218,7 +218,7 @@ export function takeRound(state: BudgetState, flow: string, waiting: readonly st
   const charged = chargeFlows(state, { [flow]: 1 });
   if (rounds === 0) return charged;
   const round = state.round + rounds;
-  // Who is not ahead is forgotten.
+  // Flows that are not ahead are forgotten.
   return { ...charged, round, next: Object.fromEntries(Object.entries(charged.next).filter(([, of]) => of > round)) };
 }
 

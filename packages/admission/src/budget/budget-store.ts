@@ -6,7 +6,7 @@ import { type KeptReading, keptReading } from './readings.js';
 /** A pure function from one state to the next; `now` is the store's clock. It may be called more than once. */
 export type Change<T> = (state: BudgetState | null, now: number) => { state: BudgetState; answer: T };
 
-/** Where processes that share an upstream project keep their account of its budget. */
+/** Processes that share an upstream project keep their account of its budget here. */
 export interface BudgetStore {
   /**
    * Changes the state of a project, one change at a time.

@@ -15,7 +15,7 @@ import {
 import { keepTurn, keptFor, unpromisedMs } from './promises.js';
 
 /*
- * When a request has its turn: by the order of the flows, or by a promise.
+ * A request has its turn by the order of the flows, or by a promise.
  */
 
 /** Maximum calls under way before the upstream has stated what is left. Its first answer states it. */
@@ -111,7 +111,7 @@ function bucketsFor({ buckets }: BudgetState, callClass: CallClass): readonly Bu
   return buckets.common >= 1 ? ['common', callClass] : [callClass, 'common'];
 }
 
-/** Where a request stands in the order of the flows. */
+/** The place of a request in the order of the flows. */
 interface Position {
   readonly flow: string;
   readonly since: number;

@@ -16,7 +16,7 @@ export interface BudgetReading {
   readonly limit: number | null;
   /** Calls that can be made immediately; null before the upstream said anything. */
   readonly remaining: number | null;
-  /** When the whole budget is back without further calls. */
+  /** The time when the whole budget is back without further calls. */
   readonly resetAt: Date | null;
   /** Requests that wait for a turn. */
   readonly waiting: Readonly<Record<CallClass, number>>;
@@ -31,15 +31,15 @@ export interface FlowReading {
   readonly waitingSince: Date | null;
   /** Calls that the flow made since the others that wait had theirs: so many rounds later is its next turn. */
   readonly ahead: number;
-  /** When the turns begin that are kept for its refused requests, the earliest first. */
+  /** The times when the turns begin that are kept for its refused requests, the earliest first. */
   readonly promisedAt: readonly Date[];
 }
 
 /** The budget of a project as it is now, provided that no call was made since `observedAt`. */
 export interface KeptReading extends BudgetReading {
-  /** When a process last brought the account up to date, on the store's clock. */
+  /** The time when a process last brought the account up to date, on the store's clock. */
   readonly observedAt: Date;
-  /** Who waits, is ahead or has a promise, as of `observedAt`. */
+  /** The flows that wait, are ahead or have a promise, as of `observedAt`. */
   readonly flows: readonly FlowReading[];
 }
 

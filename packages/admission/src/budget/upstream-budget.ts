@@ -54,7 +54,7 @@ export interface UpstreamBudget {
 export interface BudgetOptions {
   /** Names the budget in the store. */
   readonly project: string;
-  /** Where all processes that use the project share its budget. Default: this process has it to itself. */
+  /** All processes that use the project share its budget there. Default: this process has it to itself. */
   readonly store?: BudgetStore | undefined;
   /** The store went away. Called once until it is back. */
   readonly onAway: (error: Error) => void;
@@ -66,7 +66,7 @@ export interface BudgetOptions {
 
 /** Requests that come together ask together. */
 const gapMs = 25;
-/** Who waits asks again within these times, whatever the account said: others may have left. */
+/** A request that waits asks again within these times, whatever the account said: others may have left. */
 const waitingMsMin = 100;
 const waitingMsMax = 250;
 /** The pause between two looks while something is to be reported, and as a sign of life. */
@@ -258,7 +258,7 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
     const late = new AbortController();
     const from = alone;
     const update = store.update(project, (state, now) => {
-      // Who was given up is told another way: nothing of it may be charged when the store is back.
+      // A request that was given up is told another way: nothing of it may be charged when the store is back.
       late.signal.throwIfAborted();
       aheadMs = now - clock.now();
       const isKnown = alone === null && state !== null && state.epoch === seen?.epoch;

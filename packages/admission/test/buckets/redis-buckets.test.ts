@@ -22,7 +22,7 @@ const slow: BucketRule = { capacity: 60, periodMs: 36_000_000 };
 interface Replica extends Buckets {
   readonly calls: string[][];
   readonly errors: Error[];
-  /** When Redis came back. */
+  /** The times when Redis came back. */
   readonly returns: readonly number[];
   readonly redis: Redis;
 }

@@ -13,7 +13,7 @@ export interface Arrival {
   readonly class?: CallClass;
   /** Calls of one key must be made in the order of their requests. */
   readonly key?: string;
-  /** When it was to return, if it was refused before with a promised time. */
+  /** The time at which it was to return, if it was refused before with a promised time. */
   readonly promisedFor?: number;
 }
 
@@ -27,7 +27,7 @@ export interface World {
   readonly untilMs: number;
   /** Replicas that crash, with the time. */
   readonly deaths?: readonly { readonly at: number; readonly replica: number }[];
-  /** When the shared account is lost. */
+  /** The times when the shared account is lost. */
   readonly losses?: readonly number[];
   /** The outcome of a request may cause another one. */
   readonly next?: (ended: Ended | Refused) => Arrival | null;

@@ -32,7 +32,7 @@ export const startDnsSession = (
   { sessionId, userId, teamId }: DnsSessionOwner,
 ): Promise<DnsSession | null> =>
   prisma.$transaction<DnsSession | null>(async (tx) => {
-    // Against their end, whose trigger otherwise could not see the new token.
+    // The locks keep both from ending, because the trigger of their end could not see the new token.
     await lockRows(tx, 'session', { id: sessionId }, 'SHARE');
     await lockRows(tx, 'membership', { team_id: teamId, user_id: userId }, 'SHARE');
     const now = await readClock(tx);

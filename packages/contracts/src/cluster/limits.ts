@@ -152,7 +152,7 @@ export const clusterLimits = {
 
   /** Longest wait of a read of an operation that asks to wait for its end. Proxies give up after 60 s by default. */
   operationWaitSecondsMax: 50,
-  /** Such waits at the same time, of a person or service account. */
+  /** A person or service account may have so many such waits at the same time. */
   operationWaitsPerCaller: 50,
   operationWaitsPerTeam: 100,
   /** A team gets at most a quarter. */

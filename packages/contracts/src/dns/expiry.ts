@@ -12,7 +12,7 @@ const timeForm = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2})\.(\d{2})Z)?$/;
 const REMIND_MS = 3 * DAY_MS;
 
 /**
- * When a record set ends: a duration counts from its last change, a date is a whole day in UTC.
+ * Says when a record set ends: a duration counts from its last change, a date is a whole day in UTC.
  *
  * @param labels those of the set
  * @returns null if it has no end, or one that cannot be read

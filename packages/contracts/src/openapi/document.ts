@@ -228,7 +228,7 @@ function byStatus(refusals: readonly DocumentRefusal[]): [number, DocumentRefusa
   return [...groups];
 }
 
-/** Such as `NotFound` and `PermissionDeniedOrQuotaExceeded`. */
+/** Makes a name from codes, such as `NotFound` and `PermissionDeniedOrQuotaExceeded`. */
 const nameOf = (refusals: readonly DocumentRefusal[]): string =>
   refusals
     .map(({ code, name = code }) => name.replaceAll(/(?:^|_)([a-z])/g, (_all, letter: string) => letter.toUpperCase()))

@@ -17,9 +17,9 @@ export interface ActionRecord extends ReportedAction {
   readonly name: string;
   readonly type: string;
   readonly startedAt: Date;
-  /** When the upstream last reported on it. */
+  /** The time when the upstream last reported on it. */
   readonly checkedAt: Date;
-  /** When the name servers had its write, or were given up. Null if nobody looked. */
+  /** The time when the name servers had its write, or were given up. Null if nobody looked. */
   readonly propagatedAt: Date | null;
   readonly isOfDemo: boolean;
 }

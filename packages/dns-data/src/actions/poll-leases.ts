@@ -113,7 +113,7 @@ export const pollLeases = (prisma: Prisma) => ({
     });
   },
 
-  /** When the upstream was last asked for these actions, by any process. */
+  /** Finds when the upstream was last asked for these actions, by any process. */
   async findChecked(ids: readonly number[]): Promise<CheckedAction[]> {
     const rows = await prisma.dnsAction.findMany({
       where: { id: { in: [...ids] } },

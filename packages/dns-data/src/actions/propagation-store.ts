@@ -12,7 +12,7 @@ export interface PropagatingWrite {
   readonly startedAt: Date;
 }
 
-/** Which writes the name servers answer. Nothing about them is stored but when it was over. */
+/** Knows which writes the name servers answer. Nothing about them is stored but when it was over. */
 export const propagationStore = (prisma: Prisma) => ({
   /** Those of the actions that have succeeded upstream and whose propagation is not over. */
   async findPropagating(ids: readonly number[]): Promise<PropagatingWrite[]> {

@@ -45,7 +45,7 @@ export interface NotedDemo {
   readonly label: string;
 }
 
-/** Who changed a demo, and how. */
+/** The one who changed a demo, and how. */
 export interface DemoNote {
   readonly actor: 'token' | 'course' | 'service';
   readonly tokenId: string | null;

@@ -182,7 +182,7 @@ async function lockMaker(tx: Transaction, maker: DemoMaker, demosPerTeam: number
   return { teamId: null, courseCodeId, address: maker.address, max, perAddressMax };
 }
 
-/** Which limit of live demos is reached; null for none. */
+/** Finds which limit of live demos is reached; null for none. */
 async function fullness(
   tx: Transaction,
   { kind }: DemoMaker,

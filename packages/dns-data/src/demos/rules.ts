@@ -3,7 +3,7 @@ import { dnsLimits } from '@corral/contracts';
 /** The last time to which a demo can be extended. */
 export const lastExpiryOf = (createdAt: Date): Date => secondsAfter(createdAt, dnsLimits.demoTtlSecondsMax);
 
-/** When a demo expires that is extended by `ttlSeconds` from now: the longest lifetime counts from its creation. */
+/** Finds when a demo expires that is extended by `ttlSeconds` from now: the longest lifetime counts from its creation. */
 export function extendedExpiry(createdAt: Date, now: Date, ttlSeconds: number): Date {
   return new Date(Math.min(secondsAfter(now, ttlSeconds).getTime(), lastExpiryOf(createdAt).getTime()));
 }

@@ -7,7 +7,7 @@ export interface RecordQuota {
   readonly recordsPerRrset: number;
 }
 
-/** Which quota applies to the owner. */
+/** The quota that applies to the owner. */
 export interface OwnerQuota {
   readonly limit: 'recordsPerTeam' | 'recordsPerDemo';
   readonly quota: RecordQuota;

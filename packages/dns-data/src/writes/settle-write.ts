@@ -2,7 +2,7 @@ import { type HcloudClient, type ReadOptions, UpstreamUnavailable } from '@corra
 import { assertUsable, parseStoredWrite, type RrsetKey, showsEffect } from '../rrset.js';
 import type { DueEntry, SettlementStore } from './settlement-store.js';
 
-/** Where single sets are read, and the zones that they are in. */
+/** Reads single sets, and the zones that they are in. */
 export interface RrsetSource {
   readonly readRrset: HcloudClient['readRrset'];
   readonly readZone: HcloudClient['readZone'];
@@ -46,7 +46,7 @@ export interface SettledOutcome {
   readonly applied: boolean;
   /** The set as read; null when absent. */
   readonly found: string | null;
-  /** When it was settled. */
+  /** The time when it was settled. */
   readonly at: Date;
 }
 

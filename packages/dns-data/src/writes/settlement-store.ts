@@ -24,7 +24,7 @@ export interface DueEntry extends EntryHold {
 export interface DueRecheck {
   readonly entryId: number;
   readonly key: RrsetKey;
-  /** When it becomes due again unless it is dropped. */
+  /** The time when it becomes due again unless it is dropped. */
   readonly recheckAt: Date;
 }
 

@@ -36,13 +36,13 @@ const dnsWebhookImage = 'docker.io/hetzner/external-dns-hetzner-webhook:v0.3.4';
 
 /** The namespace of what writes records. */
 const dnsNamespace = 'corral-dns';
-/** Where cert-manager looks for the Secrets of a ClusterIssuer, unless it is installed otherwise. */
+/** cert-manager looks for the Secrets of a ClusterIssuer there, unless it is installed otherwise. */
 export const certManagerNamespace = 'cert-manager';
 /** Its API service shows that the webhook is installed, and with it cert-manager. */
 export const solverGroup = 'acme.hetzner.com';
 
 const shared = 'corral-external-dns';
-/** Who owns the records. It is the same on all clusters: a name that moves to another cluster takes its records with it. */
+/** The owner of the records. It is the same on all clusters: a name that moves to another cluster takes its records with it. */
 const recordOwner = 'corral';
 
 export const fullName = ({ name, zone }: Pick<HostedName, 'name' | 'zone'>): string => `${name}.${zone}`;
@@ -133,7 +133,7 @@ const secret = (of: HostedName, namespace: string, token: NameToken | null): Man
   data: token === null ? {} : { token: btoa(token.text) },
 });
 
-/** Where the token of a name is in a cluster. */
+/** The Secret that holds the token of a name in a cluster. */
 export const secretOfName = (of: HostedName): Manifest => secret(of, dnsNamespace, null);
 
 /** Its flags are those that docs/clients.md shows and tests/clients/external-dns runs. */

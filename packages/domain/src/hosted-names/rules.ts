@@ -30,8 +30,9 @@ export function refusalOfHostedName(name: string, slug: string, taken: readonly 
 export const nameClaimMs = 60_000;
 
 /**
- * When the objects of a name are to be removed. Not while a process may still be applying them, which would bring them back: within the
- * length of a claim the time at which the name is due may be the end of one, and the process makes it due when it ends earlier.
+ * Finds when the objects of a name are to be removed. They stay while a process may still be applying them, which would bring
+ * them back: within the length of a claim the time at which the name is due may be the end of one, and the process makes it
+ * due when it ends earlier.
  *
  * @param dueAt when the name is due otherwise
  */

@@ -40,7 +40,7 @@ export function unansweredWebhookOf(message: string): string | null {
 export const isOfGardener = ({ by }: Denial): boolean => by.endsWith('.gardener.cloud');
 
 /**
- * For people: whose refusal it is, and its words.
+ * Tells people whose refusal it is, and its words.
  *
  * @param what is refused, e.g. `the kubeconfig`
  * @param place of the policy: a Shoot has its own

@@ -4,7 +4,7 @@ import { GardenError } from '../calls/garden-error.js';
 import { openAuthentication } from './authenticate.js';
 import { type KubeconfigSource, loadKubeconfig, readKubeconfig } from './kubeconfig.js';
 
-/** Where requests go and how they authenticate. The headers are authorization and impersonation. */
+/** Requests go there and authenticate in this way. The headers are authorization and impersonation. */
 export type Identity = Endpoint;
 
 export interface Credentials {

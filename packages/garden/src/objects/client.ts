@@ -37,7 +37,7 @@ export interface ShootObjects {
   delete(shoot: Named, object: ObjectRef, signal?: AbortSignal): Promise<void>;
 }
 
-/** Where an object of a Shoot can be reached from outside, from its status. */
+/** The place where an object of a Shoot can be reached from outside, from its status. */
 export interface BalancerReading {
   readonly kind: 'Service' | 'Ingress';
   readonly namespace: string;

@@ -159,7 +159,7 @@ function authorityOf(text: string | null): string | null {
   return text !== null && areCertificates(text, charactersMax) ? text : null;
 }
 
-/** Which page of which Shoots. */
+/** Selects a page of Shoots. */
 export interface PageRequest {
   readonly labelSelector: string;
   readonly limit?: number | undefined;

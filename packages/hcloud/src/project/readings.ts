@@ -31,7 +31,7 @@ export interface ServerReading {
 /** What the provider does with a server. */
 export interface ActionReading {
   readonly id: number;
-  /** Such as `rebuild_server`. */
+  /** The name of the action, such as `rebuild_server`. */
   readonly command: string;
   readonly status: 'running' | 'success' | 'error';
   /** 0 to 100. */

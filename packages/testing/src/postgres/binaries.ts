@@ -62,7 +62,7 @@ export async function mkdtempFor(runAs: RunAs, prefix: string): Promise<string> 
   return made;
 }
 
-/** When running as root: the account `postgres` if it exists, otherwise `nobody`. Nothing on the machine is changed. */
+/** Finds the account to use when root runs: `postgres` if it exists, otherwise `nobody`. Nothing on the machine is changed. */
 export function unprivilegedUser(): RunAs {
   if (process.getuid?.() !== 0) return undefined;
   for (const name of ['postgres', 'nobody']) {

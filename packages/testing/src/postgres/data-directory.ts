@@ -8,7 +8,7 @@ import { isReachable, mkdtempFor, type RunAs, unprivilegedUser } from './binarie
 /** `path` contains `data` (Postgres' data directory), `password` and `log`. */
 export type DataDirectory = { path: string; runAs: RunAs; temporary: string[] };
 
-/** Where root keeps data if the unprivileged user cannot access the checkout, for example below /root. */
+/** Root keeps data here if the unprivileged user cannot access the checkout, for example below /root. */
 const REACHABLE_HOME = '/var/lib/corral';
 
 const STALE_SERVER_MS_MAX = 15_000;

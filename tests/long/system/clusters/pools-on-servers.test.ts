@@ -168,7 +168,7 @@ describe('a node pool on adopted servers', () => {
     await pool.untilMachinesOnly();
     expect(await rebuilds()).toEqual([3, 3, 1]);
 
-    // When the cluster is deleted, so it does, too.
+    // The pool does the same when the cluster is deleted.
     await pool.put(2);
     await pool.untilBacked(2);
     expect(await change(acme.member, 'DELETE', '/clusters/web/')).toMatchObject({ state: 'succeeded' });

@@ -9,7 +9,7 @@ import type { Env } from '../../system/system-parts.js';
 import { type Command, runCommand } from '../run-command.js';
 import { statedSet, type WantedSet } from './wanted.js';
 
-/** Where a client is tried: the system, the client's own team, and a folder that it may write to. */
+/** A client is tried here: with the system, its own team, and a folder that it may write to. */
 export interface Stage {
   readonly system: System;
   readonly team: Team;

@@ -13,7 +13,7 @@ export interface JoinData {
   readonly secretName: string;
 }
 
-/** Where Gardener's node agent reads its initial configuration (`pkg/apis/config/nodeagent/v1alpha1`). */
+/** Gardener's node agent reads its initial configuration here (`pkg/apis/config/nodeagent/v1alpha1`). */
 const CONFIG_PATH = '/var/lib/gardener-node-agent/config.yaml';
 const TOKEN_PATH = '/var/lib/gardener-node-agent/credentials/bootstrap-token';
 

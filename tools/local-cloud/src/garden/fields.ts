@@ -1,7 +1,7 @@
 import { StatusError } from './kube/errors.js';
 import { equalJson, type Fields, isFields, type KubeObject, type ManagedFieldsEntry } from './kube/object.js';
 
-/** Who writes, and when. */
+/** The one who writes, and the time. */
 export interface Manager {
   readonly name: string;
   /** RFC 3339. */

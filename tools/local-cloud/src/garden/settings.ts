@@ -35,7 +35,7 @@ export interface GardenSettings extends GardenSpeed {
   /** Fields that this version of the garden does not have, for example `spec.maintenance.confineSpecUpdateRollout`. */
   readonly undeclaredFields: readonly string[];
   readonly admission: readonly AdmissionRule[];
-  /** Where the Project stores the certificate authority of a Shoot. */
+  /** The Project stores the certificate authority of a Shoot there. */
   readonly authorityIn: 'configmap' | 'nowhere';
 }
 

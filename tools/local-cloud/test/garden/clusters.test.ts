@@ -111,7 +111,7 @@ describe('a server rebuilt with join data', () => {
     renderJoinConfig(shoot, secretName, { ...change, more: { hostname: name, ...change.more } });
   const rebuild = async (userData: string) => {
     await garden.cloud.call('POST', `/servers/${id}/actions/rebuild`, { image: 'ubuntu-24.04', user_data: userData });
-    // Then the user data was processed, with any result.
+    // The server has then processed the user data, with any result.
     await waitFor('the first boot', () => {
       const server = garden.cloud.admin.servers().find((each) => each.id === id);
       return server?.rebuild !== null && server?.firstBoot === server?.rebuild;

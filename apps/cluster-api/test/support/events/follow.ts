@@ -25,7 +25,7 @@ export interface FollowOptions {
   readonly team: TestTeam;
   /** Default: the team's member. */
   readonly user?: Pick<TestUser, 'cookie'>;
-  /** Of a service account, which then follows instead. */
+  /** The service account of this token follows instead. */
   readonly token?: string;
   readonly lastEventId?: string | undefined;
 }

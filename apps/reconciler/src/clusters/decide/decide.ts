@@ -96,7 +96,7 @@ export const lateCreationMs = 70_000;
 export const absenceConditionType = 'AbsenceConfirmed';
 
 /**
- * When an absent Shoot that was never observed can no longer appear. Null until the first such read is recorded.
+ * The time when an absent Shoot that was never observed can no longer appear. Null until the first such read is recorded.
  *
  * Only used by deletion: a Shoot that appeared after the row is gone would have no owner, and would cost money.
  */

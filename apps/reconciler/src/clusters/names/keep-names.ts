@@ -151,7 +151,7 @@ class NotDone extends Error {
   }
 }
 
-/** Such as `Secret cert-manager/shop.acme`. */
+/** Names an object, such as `Secret cert-manager/shop.acme`. */
 const textOf = ({ kind, metadata: { namespace, name } }: Manifest): string =>
   `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name}`;
 

@@ -117,7 +117,7 @@ export function newestRebuildSince(actions: readonly ServerAction[], since: Date
 }
 
 /**
- * After a rebuild may have been requested: finds out whether it was, and then what became of it.
+ * Finds out whether a rebuild that may have been requested was, and then what became of it.
  *
  * @returns null when the server runs the requested image
  */

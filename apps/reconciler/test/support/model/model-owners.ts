@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { FieldManager } from '@corral/garden';
 import { at, fieldsAt, merged, putAt, type Spec } from './model-spec.js';
 
-/** Who owns which fields of the Shoot. */
+/** Knows who owns which fields of the Shoot. */
 export class FieldOwners {
   /** Fields that other managers set, by path, with the time. */
   private readonly others = new Map<string, { manager: string; time: string }>();

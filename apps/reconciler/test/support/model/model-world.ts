@@ -326,7 +326,7 @@ export class ModelWorld {
     this.endTurn(seen, nextPassMs);
   }
 
-  /** Like the stores: a verdict on an older declaration only releases the lease. */
+  /** The stores do the same: a verdict on an older declaration only releases the lease. */
   private record(desired: Desired, seen: Observed, verdict: Verdict, failures: number): void {
     if (this.row === null) return;
     checkVerdict(desired, verdict, this.clock.now);
@@ -389,7 +389,7 @@ export class ModelWorld {
     return this.operations.filter(({ state }) => state === 'queued' || state === 'running');
   }
 
-  /** Of the present generation. */
+  /** Finds the failed operation of the present generation. */
   private failedOperation(): Operation | undefined {
     return this.operations.find(({ state, generation }) => state === 'failed' && generation === this.row?.generation);
   }

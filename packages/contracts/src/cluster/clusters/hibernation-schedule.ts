@@ -51,7 +51,7 @@ export const hibernationScheduleSchema = {
     'resumed in between stays so until the next one. Absent: unchanged; none for a new cluster.',
 } as const satisfies JSONSchema;
 
-/** When a cluster is awake, in the time of its zone. */
+/** The hours in which a cluster is awake, in the time of its zone. */
 export interface HibernationSchedule {
   timeZone: string;
   awake: { weekdays: Weekday[]; from: string; until: string }[];

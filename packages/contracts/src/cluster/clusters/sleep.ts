@@ -1,8 +1,8 @@
 import { type HibernationSchedule, weekdayNames } from './hibernation-schedule.js';
 
 /*
- * When a cluster sleeps. Only the clock on the wall of the time zone counts, so summer and winter time need no rule: an hour that the
- * clock skips does not exist, and one that it repeats counts twice.
+ * These rules say when a cluster sleeps. Only the clock on the wall of the time zone counts, so summer and winter time need no
+ * rule: an hour that the clock skips does not exist, and one that it repeats counts twice.
  */
 
 /** Whether the cluster sleeps at a time. */
@@ -64,7 +64,7 @@ interface WallTime extends WallDay {
 const sleepsAtWall = (schedule: HibernationSchedule, wall: WallTime): boolean =>
   !hoursOf(schedule, wall).some(([from, until]) => from <= wall.minutes && wall.minutes < until);
 
-/** When the cluster is awake on a day. */
+/** Finds the hours in which the cluster is awake on a day. */
 function hoursOf({ awake, exceptions }: HibernationSchedule, { date, weekday }: WallDay): Span[] {
   const exception = exceptions.find((each) => each.date === date);
   const hours = exception === undefined ? awake.filter(({ weekdays }) => isOn(weekdays, weekday)) : [exception];

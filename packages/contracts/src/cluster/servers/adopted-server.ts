@@ -99,7 +99,7 @@ export const projectServerSchema = exactly({
   reason: { type: ['string', 'null'], description: 'Why the server cannot be adopted, and what to do about it.' },
 });
 
-/** As many as the provider lists at once. */
+/** The list has as many servers as the provider lists at once. */
 export const projectServerListSchema = exactly({
   items: { type: 'array', maxItems: clusterLimits.projectServersListed, items: projectServerSchema },
 });

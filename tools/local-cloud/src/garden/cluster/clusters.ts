@@ -17,7 +17,7 @@ export const podResource = { group: '', plural: 'pods', kind: 'Pod' };
 /** What is inside of the Shoots' clusters, kept with each Shoot. */
 export class Clusters {
   readonly #listeners = new Set<(shoot: Held) => void>();
-  /** By the uid of the Shoot. */
+  /** The keys are uids of Shoots. */
   readonly #realApiServers = new Map<string, RealApiServer>();
 
   constructor(
@@ -116,7 +116,7 @@ export class Clusters {
     return this.read(shoot).pods.find(isMeant) ?? refuse(notFound(podResource, name));
   }
 
-  /** Where all objects are but nodes, pods and what nodes need; null while they are here. */
+  /** The server that has all objects but nodes, pods and what nodes need; null while they are here. */
   realApiServer = ({ uid }: Held): RealApiServer | null => this.#realApiServers.get(uid) ?? null;
 
   useRealApiServer({ uid }: Held, server: RealApiServer): void {

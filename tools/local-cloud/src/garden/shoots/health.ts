@@ -36,7 +36,7 @@ function healthOf(
   return { conditions: look('conditions'), constraints: look('constraints') };
 }
 
-/** After a flow, until the next check: what was False stays so, everything else is Progressing. @param at RFC 3339 */
+/** The health between a flow and the next check: what was False stays so, everything else is Progressing. @param at RFC 3339 */
 export const uncheckedHealth = (status: ShootStatus, at: string): Health =>
   healthOf(status, at, (_type, _reason, before) => {
     if (before?.status === 'False') return before;
