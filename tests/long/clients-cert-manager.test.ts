@@ -62,7 +62,7 @@ describeNeeding(describe, folder === null ? missing : null, 'the manifest for ce
     ['cnameStrategy: Follow', 'cnameStrategy: Always'],
     ['solverName: hetzner', 'solver: hetzner'],
     ['secretName: acme-tls', 'secret: acme-tls'],
-  ])('would be refused with a mistake: %s as %s', (right, wrong) => {
+  ])('does not fit when %s is written as %s', (right, wrong) => {
     const errors = errorsOf(manifest.replace(right, wrong)).flatMap((each) => each.errors);
 
     expect(errors.length).toBeGreaterThan(0);

@@ -28,7 +28,7 @@ function blocksOf(section: string): string[] {
   return [...body.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.replaceAll(/^ {3}/gm, ''));
 }
 
-describeNeeding(describe, missing, 'lost parts', () => {
+describeNeeding(describe, missing, 'the runbook for lost parts', () => {
   let system: System;
   let folder: string;
   let tlsPort: number;
@@ -43,7 +43,7 @@ describeNeeding(describe, missing, 'lost parts', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  it('are a zone: it gets its content back from the mirror, without a difference', async () => {
+  it('gives a zone its content back from the mirror, without a difference', async () => {
     const team = system.teams[0] as Team;
     const sets = [
       {
@@ -96,7 +96,7 @@ describeNeeding(describe, missing, 'lost parts', () => {
     expect(JSON.parse(synced)).toMatchObject({ added: 0, changed: 0, removed: 0 });
   });
 
-  it('are a certificate: clients see the renewed one without a restart', async () => {
+  it('shows clients a renewed certificate without a restart', async () => {
     const [inspect = ''] = blocksOf('Certificate');
     const seen = () =>
       run(inspect.replace('dns.example.org:443', `127.0.0.1:${tlsPort}`).replace('dns.example.org', UPSTREAM_NAME));
@@ -110,7 +110,7 @@ describeNeeding(describe, missing, 'lost parts', () => {
     });
   });
 
-  it('are secret keys: the command makes a key that the services accept', async () => {
+  it('makes a secret key that the services accept', async () => {
     const [, command = ''] = /`(echo "\$\(date[^`]*)`/.exec(runbook) ?? [];
     const made = run(command).trim();
 

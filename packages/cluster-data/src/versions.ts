@@ -1,7 +1,7 @@
 import type { CatalogueVersion } from '@corral/garden';
 import semver from 'semver';
 
-/* Which versions of the garden's catalogue can be chosen. The API asks when it accepts a declaration, passes when they resolve it. */
+/* Finds the versions of the garden's catalogue that can be chosen. The API asks when it accepts a declaration, passes when they resolve it. */
 
 /** Newer gardens have further classifications, all for versions that cannot be selected. */
 const choosable: readonly string[] = ['preview', 'supported', 'deprecated'];

@@ -1,6 +1,6 @@
 import { addressesOfRecord, type ChangeEffect, coversName, type TokenCoverage } from '@corral/contracts';
 
-/* Which record sets of a team lead to which of its addresses. Pure. */
+/* Finds which record sets of a team lead to which of its addresses. Pure. */
 
 /** A record set of a zone. */
 export interface PointingSet {

@@ -45,7 +45,7 @@ describe('the search of the documentation', () => {
     expect(goals).toHaveLength(10);
   });
 
-  it.each(goals)('for "%s" leads to %s', (words, page) => {
+  it.each(goals)('leads from "%s" to %s', (words, page) => {
     expect(pagesFor(words)).toContain(page);
   });
 });

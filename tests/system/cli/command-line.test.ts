@@ -324,7 +324,7 @@ describe('a pipeline without a DNS token', () => {
      process.exit(status === 201 ? 0 : 9);`,
   ];
 
-  it('runs a client of the upstream with one of its service account, and exits as that does', async () => {
+  it('runs a client of the upstream with a token of its service account, and exits as that client does', async () => {
     expect(await ci.run('dns', 'token', '--', ...write('piped.acme'))).toMatchObject({ code: 0, out: '201\n' });
     await ann.json('accounts', 'set', 'ci', '--role', 'member', '--dns-within', 'ci.acme');
     expect(await ci.run('dns', 'token', '--', ...write('other.acme'))).toMatchObject({ code: 9, out: '403\n' });
@@ -335,7 +335,7 @@ describe('a pipeline without a DNS token', () => {
   });
 });
 
-describe('what was done', () => {
+describe('a change that was made', () => {
   it('is taken back, also after a kill in the middle, and a later change of others only where that is said', async () => {
     const names = Array.from({ length: 12 }, (_, at) => `undo-${at}.acme`);
     const input = names.map((name) => `${name} 300 IN A 192.0.2.1`).join('\n');
@@ -368,7 +368,7 @@ describe('what was done', () => {
   });
 });
 
-describe('the service', () => {
+describe('the command of teams', () => {
   it('says what works for a person and for a service account', async () => {
     expect(await ann.run('doctor')).toMatchObject({
       code: 0,

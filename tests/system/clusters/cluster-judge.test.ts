@@ -93,7 +93,7 @@ describe('the judge of clusters', () => {
     ['o1 (cluster.update) was accepted without', [operation(1, {}, 'INSERT'), audit(1), audit(1, { id: 2 })]],
     ['was removed without an audit entry', [cluster(1, {}, 'DELETE')]],
     ['audit entry 1 was altered', [audit(1), audit(2, { user_id: 'u2' }, 'UPDATE')]],
-  ])('finds that something %s', (problem, changes) => {
+  ])('reports: %s', (problem, changes) => {
     expect(findBrokenRules(history(changes)).join('\n')).toContain(problem);
   });
 });
@@ -138,7 +138,7 @@ describe('the judge of the garden', () => {
     ['region of cluster web (c1) is "fsn1"', [altered({ region: 'fsn1' })]],
     ['hibernated of cluster web (c1) is true', [altered({ hibernation: { enabled: true } })]],
     ['cluster web runs 1.33.7', [altered({ kubernetes: { version: '1.33.7' } })]],
-  ])('finds that %s', (difference, shoots) => {
+  ])('reports: %s', (difference, shoots) => {
     expect(findShootDifferences([declared], shoots)).toEqual([expect.stringContaining(difference)]);
   });
 
@@ -187,7 +187,7 @@ describe('the judge of servers', () => {
       '(server.deregister) is succeeded without',
       [...done, adoption(4, { ...detachment, state: 'succeeded' }, 'INSERT')],
     ],
-  ])('finds that %s', (problem, changes) => {
+  ])('reports: %s', (problem, changes) => {
     expect(findServerContradictions(history(changes)).join('\n')).toContain(problem);
   });
 });

@@ -20,12 +20,12 @@ describeNeeding(describe, missing, 'the console', () => {
   });
   afterAll(() => running?.stop());
 
-  describe('the frame', () => testFrame(() => running));
-  describe('record sets and zone files', () => testDns(() => running));
-  describe('tokens, demos and connections', () => testAccess(() => running));
-  describe('clusters', () => testClusters(() => running));
-  describe('the team', () => testTeam(() => running));
-  describe('who may do what', () => testRoles(() => running));
+  describe('for every page', () => testFrame(() => running));
+  describe('for record sets and zone files', () => testDns(() => running));
+  describe('for tokens, demos and connections', () => testAccess(() => running));
+  describe('for clusters', () => testClusters(() => running));
+  describe('for the team', () => testTeam(() => running));
+  describe('for each role', () => testRoles(() => running));
 
   it('breaks no policy and throws nothing', () => {
     expect(running.complaints()).toEqual([]);

@@ -97,7 +97,7 @@ describeNeeding(describe, await missingBrowser(), 'without an installation', () 
     expect(await differenceOf(page, `${name}-${colorScheme}`)).toBeLessThanOrEqual(SHARE_MAX);
   });
 
-  it('shows at least 20 of 150 record sets at once, and needs no more than 10,000 pixels for them on a phone', async () => {
+  it('the list shows at least 20 of 150 record sets at once, and needs no more than 10,000 pixels for them on a phone', async () => {
     const page = await openFixedConsole(browser, '/dns/records', manySets);
     const whole = await page.evaluate(
       () =>
@@ -115,7 +115,7 @@ describeNeeding(describe, await missingBrowser(), 'without an installation', () 
     await page.close();
   });
 
-  /* Of the time of the processor, which does not depend on what else runs. */
+  /* The time of the processor counts, which does not depend on what else runs. */
   it.each([
     ['home', '', 1_000],
     ['150 record sets', '/dns/records', 1_500],

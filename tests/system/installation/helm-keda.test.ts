@@ -44,7 +44,7 @@ describeNeeding(
       ['absent without a scraped reconciler, which KEDA takes for an error', [], null],
     ] as const;
 
-    it('is that of all kinds, once for all replicas, while the garden is fast, and absent where there is no reconciler', async () => {
+    it('counts all kinds once for all replicas while the garden is fast, and is absent where there is no reconciler', async () => {
       const scaled = renderChart(helm, 'ci/clusters-values.yaml').find(({ kind }) => kind === 'ScaledObject');
       const { query, ignoreNullValues } = scaled?.spec.triggers[0].metadata ?? {};
       const tests = cases.map(([name, input_series, value]) => ({

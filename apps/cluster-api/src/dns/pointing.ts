@@ -19,7 +19,7 @@ import {
 import type { Caller } from '../changes/caller.js';
 import type { Services } from '../services.js';
 
-/* Which record sets lead to the clusters and servers of the team. Callers see those that they may read. */
+/* Finds the record sets that lead to the clusters and servers of the team. Callers see those that they may read. */
 
 const most = clusterLimits.pointingRecordSetsShown;
 

@@ -91,7 +91,7 @@ describe('a list that follows live changes', () => {
   });
 });
 
-it('does not leave a deleted resource on its page', async () => {
+it('the page of a resource stops showing it once it is deleted', async () => {
   const cache = new QueryClient();
   const detail = ['team', 'acme', 'cluster', 'web'];
   let isDeleted = false;

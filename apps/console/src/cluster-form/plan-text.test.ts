@@ -16,7 +16,7 @@ describe('a changed field', () => {
     ['/spec/plan', 'payg', 'annual', 'tariff Pay as you go → Annual'],
     ['/spec/network/podCIDR', null, '10.0.0.0/16', 'network range of the pods 10.0.0.0/16'],
     ['/spec/later', 1, null, 'later 1 → none'],
-  ])('%s, %j to %j', (pointer, from, to, sentence) => {
+  ])('at %s, from %j to %j, is said in words', (pointer, from, to, sentence) => {
     expect(changeSentence({ pointer, from, to }, pools)).toBe(sentence);
   });
 
@@ -35,7 +35,7 @@ describe('the value that was sent', () => {
     ['/spec/nodePools/1', undefined],
     ['/spec/network/pods', undefined],
     ['/spec', spec],
-  ])('at %s', (pointer, value) => {
+  ])('is found at %s', (pointer, value) => {
     expect(sentAt(spec, pointer)).toEqual(value);
   });
 });

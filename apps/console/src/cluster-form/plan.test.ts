@@ -79,7 +79,7 @@ describe('applying a plan', () => {
   });
 });
 
-describe('a lost answer', () => {
+describe('an attempt whose answer is lost', () => {
   const creation = { plan: { ...plan, etag: null }, began: { spec: null, mayBeAccepted: false } };
 
   test.each([
@@ -100,7 +100,7 @@ describe('a lost answer', () => {
     expect(applied).toEqual(tags);
   });
 
-  test('is found by the next attempt when the cluster could not be read either', async () => {
+  test('leaves it to the next attempt to find the change when the cluster cannot be read either', async () => {
     const { deps } = apiWith(wanted, answerWith('annual'));
     const unreadable = { put: () => Promise.reject(lostAnswer()), get: () => Promise.reject(lostAnswer()) };
     await expect(applyPlan(target, creation.plan, creation.began, unreadable)).rejects.toMatchObject({ status: 0 });

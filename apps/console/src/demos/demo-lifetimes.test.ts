@@ -15,7 +15,7 @@ describe('the lifetimes of a demo', () => {
     expect(seconds.at(-1)).toBe(dnsLimits.demoTtlSecondsMax);
   });
 
-  test('that it can be extended to end with the longest one that is left', () => {
+  test('of an extension end with the longest one that is left', () => {
     expect(longer(60, 5 * 3_600)).toEqual(['1 hour', '4 hours', 'as long as possible']);
     expect(longer(60, 600)).toEqual(['as long as possible']);
   });

@@ -33,7 +33,7 @@ describe('the form of a new token', () => {
     ['', 'Choose the last day.'],
     ['2026-11-22', 'Choose a day in the future.'],
     ['2026-11-23', undefined],
-  ])('of the last day %j says %j', (lastDay, problem) => {
+  ])('says of the last day %j: %j', (lastDay, problem) => {
     const draft = { ...emptyDraft, name: 'ci', lifetime: 'date' as const, lastDay };
 
     expect(problemsOf(draft, place).lastDay).toBe(problem);
@@ -45,7 +45,7 @@ describe('the form of a new token', () => {
     expect(expiryOf({ ...emptyDraft, lifetime: 'never' }, now)).toBeNull();
   });
 
-  test.each(purposes)('can be requested for $id', ({ narrowing }) => {
+  test.each(purposes)('accepts a token for $id', ({ narrowing }) => {
     const draft = { ...emptyDraft, name: 'ci', ...narrowing('acme') };
 
     expect(problemsOf(draft, place)).toEqual({});

@@ -91,7 +91,7 @@ describe('what needs attention', () => {
     [59, ['Version ends']],
     [61, []],
     [-1, ['Unsupported']],
-  ])('reports a Kubernetes version that ends in %d days: %j', (days, kinds) => {
+  ])('includes a Kubernetes version that ends in %d days: %j', (days, kinds) => {
     const web = cluster('web', { kubernetes: { version: '1.34.3', supportedUntil: inDays(days) } });
 
     expect(attentionOf({ clusters: [web] }, now).map(({ kind }) => kind)).toEqual(kinds);
@@ -102,7 +102,7 @@ describe('what needs attention', () => {
     [{ expiresAt: inDays(15) }, 0],
     [{ expiresAt: null }, 0],
     [{ expiresAt: inDays(-1), state: 'expired' }, 0],
-  ])('reports a token that is about to expire: %j', (changes, count) => {
+  ])('includes a token that is about to expire: %j', (changes, count) => {
     expect(attentionOf({ tokens: [token(changes)] }, now)).toHaveLength(count);
   });
 
@@ -110,11 +110,11 @@ describe('what needs attention', () => {
     [160, 200, 0],
     [161, 200, 1],
     [0, 0, 0],
-  ])('reports %d of %d records', (used, limit, count) => {
+  ])('includes a use of %d of %d records: %d', (used, limit, count) => {
     expect(attentionOf({ usage: usage(used, limit) }, now)).toHaveLength(count);
   });
 
-  it('shows failures before warnings', () => {
+  it('begins with failures, and warnings follow', () => {
     const facts = { usage: usage(200, 200), clusters: [cluster('web', failed({ message: 'x', retryable: false }))] };
 
     expect(attentionOf(facts, now).map(({ tone }) => tone)).toEqual(['bad', 'warning']);

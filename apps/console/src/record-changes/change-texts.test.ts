@@ -22,7 +22,7 @@ describe('the text of a plan', () => {
     ['---', 0, 0, 'Removes 3 record sets.'],
     ['+~', 0, 1, 'Adds 1 record set and changes 1. 1 is as wanted already.'],
     ['+~--', 1, 46, 'Adds 1 record set, changes 1 and removes 2. 1 cannot be written. 46 are as wanted already.'],
-  ])('%p is a sentence', (signs, refused, same, text) => {
+  ])('is a sentence for the changes %p', (signs, refused, same, text) => {
     const plan = { waves: [changes(signs)], refused: changes('+'.repeat(refused)), same, recordsAfter: 49 };
 
     expect(planText(plan as unknown as ChangePlan, 200)).toBe(`${text} Then 49 of 200 records are used.`);
@@ -38,7 +38,7 @@ describe('the text of a run', () => {
     ['+-', ['done', 'done'], '2 changes applied'],
     ['+~-', ['done', 'writing', null], '1 of 3 changes applied'],
     ['+~-', ['done', 'refused', 'skipped'], '1 of 3 changes applied, 1 refused, 1 skipped'],
-  ])('%p with %p', (signs, states, text) => {
+  ])('is a sentence for the changes %p in the states %p', (signs, states, text) => {
     expect(runText(changes(signs), outcomes(states))).toBe(text);
   });
 

@@ -29,7 +29,7 @@ describe('the list of record sets', () => {
     [{ filter: 'env=' }, ['n9/A', 'n10/A']],
     [{ type: 'A', label: 'env=prod' }, ['n10/A']],
     [{ filter: 'nothing' }, []],
-  ])('by %j', (search, shown) => {
+  ])('has what the search %j asks for', (search, shown) => {
     expect(shownSets(sets, search).map(({ id }) => id)).toEqual(shown);
   });
 
@@ -42,7 +42,7 @@ describe('the list of record sets', () => {
     ['d', 'b', 'bcd'],
     ['c', 'c', 'c'],
     ['gone', 'c', 'c'],
-  ])('from %s to %s is %s', (one, other, range) => {
+  ])('selects from %s to %s: %s', (one, other, range) => {
     expect(rangeOf([...'abcde'], one, other).join('')).toBe(range);
   });
 });

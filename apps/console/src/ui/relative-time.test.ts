@@ -4,7 +4,7 @@ import { dayOf, endText, relativeTime } from './relative-time.js';
 const now = Date.UTC(2026, 10, 22, 12, 0, 0);
 const S = 1000;
 
-describe('relative times', () => {
+describe('a relative time', () => {
   test.each([
     [0, 'just now'],
     [-9 * S, 'just now'],

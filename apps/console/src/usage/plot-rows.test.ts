@@ -56,11 +56,11 @@ describe('the rows of plots', () => {
   });
 });
 
-describe('a value alone', () => {
+describe('a value counts as alone', () => {
   it.each<[string, (number | null)[], boolean[]]>([
     ['between two gaps', [null, 1, null], [false, true, false]],
     ['at the start or the end', [1, null, 2], [true, false, true]],
-    ['is not one beside another, even a zero', [0, 1, null], [false, false, false]],
+    ['but not beside another, even a zero', [0, 1, null], [false, false, false]],
     ['by itself', [1], [true]],
   ])('%s', (_what, values, alone) => {
     const rows = values.map(row);

@@ -204,7 +204,7 @@ describe('record sets', () => {
   });
   afterAll(() => dns?.remove());
 
-  describe('by a zone file that cannot be followed', () => {
+  describe('an import of a zone file that cannot be followed', () => {
     const names = ['one.acme', 'two.acme', 'three.acme'];
     beforeAll(async () => {
       for (const name of names) await dns.json('dns', 'set', name, 'TXT', 'kept');
@@ -239,7 +239,7 @@ describe('record sets', () => {
         1,
         /no record set that can be written/,
       ],
-    ])('change nothing if %s', async (_what, lines, options, code, err) => {
+    ])('changes nothing if %s', async (_what, lines, options, code, err) => {
       expect(await importOf(lines, ...options)).toEqual({
         code,
         out: expect.any(String),
@@ -248,7 +248,7 @@ describe('record sets', () => {
       });
     });
 
-    it('lose nothing if the upstream refuses what the file adds, and are told once', async () => {
+    it('loses no set if the upstream refuses what the file adds, and says so once', async () => {
       const message = 'the zone is being moved';
       await system.cloud.addFaults({
         match: { api: 'hcloud', method: 'POST', path: '/rrsets' },
@@ -267,7 +267,7 @@ describe('record sets', () => {
       expect(err).toContain('Correct what is refused');
     });
 
-    it('are written as far as they are the own, with what was left out and where names are', async () => {
+    it('writes what the team may write, and says what it left out and how it read the names', async () => {
       const latin1 = Buffer.from('mail._domainkey IN TXT ( "v=DKIM1; k=rsa; " "p=\u00e4" )', 'latin1');
       const lines = ['@ 1 IN SOA ns h ( 1 2 3 4 5 )', '@ NS ns', '@ MX 10 mx', '@ CAA 0 issue "ca.example"', latin1];
       const { code, out } = await importOf(lines, '--encoding=latin1');

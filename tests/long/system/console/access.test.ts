@@ -23,7 +23,7 @@ const textOf = async (locator: Locator): Promise<string> => (await locator.textC
 /** Text of the copyable area with that name. */
 const snippetOf = (page: Page, name: string) => textOf(page.getByRole('region', { name, exact: true }));
 
-describeNeeding(describe, missing, 'tokens, demos and connections in the console', () => {
+describeNeeding(describe, missing, 'the console for tokens, demos and connections', () => {
   let running: RunningConsole;
 
   beforeAll(async () => {

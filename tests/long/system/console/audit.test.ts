@@ -13,7 +13,7 @@ import {
 const missing = await missingBrowser();
 const DAY_MS = 86_400_000;
 
-describeNeeding(describe, missing, 'the audit log, the usage and the home in the console', () => {
+describeNeeding(describe, missing, 'the console for audit log, usage and home', () => {
   let running: RunningConsole;
 
   beforeAll(async () => {

@@ -30,7 +30,7 @@ async function onFirstApply(page: Page, handle: (route: Route) => Promise<void>)
   return () => count;
 }
 
-describeNeeding(describe, missing, 'clusters in the console', () => {
+describeNeeding(describe, missing, 'the console for clusters', () => {
   let running: RunningConsole;
   let clusters: ReturnType<typeof clustersBeside>;
 

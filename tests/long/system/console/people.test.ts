@@ -12,7 +12,7 @@ import {
 
 const missing = await missingBrowser();
 
-describeNeeding(describe, missing, 'people, sessions and settings in the console', () => {
+describeNeeding(describe, missing, 'the console for people, sessions and settings', () => {
   let running: RunningConsole;
 
   beforeAll(async () => {

@@ -13,7 +13,7 @@ import {
 
 const missing = await missingBrowser();
 
-describeNeeding(describe, missing, 'record sets and zone files in the console, by keyboard alone', () => {
+describeNeeding(describe, missing, 'the console for record sets and zone files, by keyboard alone,', () => {
   let running: RunningConsole;
   let sets: ReturnType<typeof recordSetsBeside>;
   beforeAll(async () => {

@@ -7,7 +7,7 @@ import { closePage, type RunningConsole, startConsole } from '../../../support/c
 const missing = await missingBrowser();
 const TABS = 7;
 
-describeNeeding(describe, missing, 'sessions and live updates of the console', () => {
+describeNeeding(describe, missing, 'the console for sessions and live updates', () => {
   let running: RunningConsole;
   let identityProvider: IdentityProvider;
   const url = (path: string) => `${running.dev.baseUrl}${path}`;

@@ -11,7 +11,7 @@ import {
 
 const missing = await missingBrowser();
 
-describeNeeding(describe, missing, 'what is typed and selected among the record sets', () => {
+describeNeeding(describe, missing, 'the list of record sets in the console', () => {
   let running: RunningConsole;
   let sets: ReturnType<typeof recordSetsBeside>;
   beforeAll(async () => {
