@@ -1,4 +1,11 @@
-import { type AuditActorKind, type AuditOutcome, normalEmail, parseId } from '@corral/contracts';
+import {
+  type AuditActorKind,
+  type AuditOutcome,
+  normalEmail,
+  parseId,
+  type TeamId,
+  type UserId,
+} from '@corral/contracts';
 import { type Prisma, type Sql, sql, sqlText } from '@corral/database';
 import { credentialOf } from './api-store.js';
 import type { AuditFilters, AuditQuery, AuditRecord, DnsAuditRecord, ReadLog } from './log.js';
@@ -18,6 +25,12 @@ export interface DnsActorRow {
   readonly email: string | null;
   /** The service account that the token belongs to, otherwise null. */
   readonly account: AuditedAccount | null;
+}
+
+/** Finds the ids of the DNS tokens that a person made in a team. */
+export async function tokensMadeBy(prisma: Prisma, teamId: TeamId, userId: UserId | null): Promise<string[]> {
+  const rows = await prisma.dnsToken.findMany({ where: { teamId, createdById: userId }, select: { id: true } });
+  return rows.map(({ id }) => id);
 }
 
 /** A person who writes with the token of their session acts in person, and so does an account. */

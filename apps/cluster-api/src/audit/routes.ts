@@ -20,7 +20,7 @@ import { type Cursor, renderCursor } from '../paging.js';
 import { found, invalidField } from '../problem.js';
 import type { Services } from '../services.js';
 import { apiAudit } from './api-store.js';
-import { dnsAudit } from './dns-store.js';
+import { dnsAudit, tokensMadeBy } from './dns-store.js';
 import { type AuditFilters, type AuditPosition, auditLog, parseEntryId } from './log.js';
 import { undo } from './undo.js';
 import { entriesToUndo } from './undo-plan.js';
@@ -37,11 +37,8 @@ export function auditRoutes(services: Services) {
     const { role, account, userId, team } = callerOf(res);
     if (role === 'admin') return () => true;
     if (account !== null) return ({ actor }) => actor.kind === 'account' && actor.id === account.id;
-    const tokens = await prisma.dnsToken.findMany({
-      where: { teamId: team.id, createdById: userId },
-      select: { id: true },
-    });
-    const own = new Set([`user ${sessionOf(res)?.userNumber}`, ...tokens.map(({ id }) => `token ${id}`)]);
+    const tokens = await tokensMadeBy(prisma, team.id, userId);
+    const own = new Set([`user ${sessionOf(res)?.userNumber}`, ...tokens.map((id) => `token ${id}`)]);
     return ({ actor }) => own.has(`${actor.kind} ${actor.id}`);
   };
   const sendUndone = async (
