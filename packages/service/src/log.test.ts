@@ -137,6 +137,7 @@ describe('redaction', () => {
     'cookie',
     'sessionid',
     'kubeconfig',
+    'user_data',
     'x-api-key',
     'privateKey',
     'DATABASE_URL',

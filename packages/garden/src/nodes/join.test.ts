@@ -270,7 +270,12 @@ describe('the join command', () => {
       ['server', 'https://api.example.com/$(reboot)'],
       ['bootstrapToken', "abc123.'; reboot #"],
       ['nodeAgentImage', "registry.example.com/a:v1';reboot;'"],
-    ])('refuses a %s that a shell could read as more than a value', (part, value) => {
+      ['nodeAgentImage', '--help'],
+      ['server', 'http://api.example.com'],
+      ['server', 'https://user:word@api.example.com'],
+      ['certificateAuthority', certificate(1).replaceAll('CERTIFICATE', 'PRIVATE KEY')],
+      ['configSecretName', '../secrets'],
+    ])('refuses a %s like %j, and does not quote it', (part, value) => {
       expect(() => renderJoinCommand({ ...aJoin, [part]: value }, nodeName)).toThrow(
         new TypeError(`No server can join with this ${part}.`),
       );
