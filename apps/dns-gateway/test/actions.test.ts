@@ -291,6 +291,15 @@ describe('held reads', () => {
       expect(clock.timers()).toBe(0);
     });
 
+    it('is answered with the last known state while the upstream is unavailable', async () => {
+      await start();
+      const id = await startAction();
+      gateway.cloud.admin.addFaults({ match: { path: '/actions' }, times: null, effect: { status: 503 } });
+
+      expect(statusOf(await get(id))).toEqual([200, 'running']);
+      gateway.cloud.admin.clearFaults();
+    });
+
     it('is held for at most three seconds', async () => {
       await start();
       const id = await startAction();
@@ -374,6 +383,17 @@ describe('held reads', () => {
       const { token: other } = await gateway.issueToken(gateway.acme);
       for (const each of [other, gateway.globex.token]) expect((await get(id, each)).status).not.toBe(429);
       expect((await get(id, 'wrong')).status).toBe(401);
+    });
+
+    it('may be as many as the other requests of a token whose limit an operator has raised', async () => {
+      await start({ perTokenPerMinute: 1, actionReadsPerTokenPerMinute: 1 });
+      const team = await gateway.createTeam('polling');
+      await gateway.pool.query('UPDATE team SET dns_token_requests_max = 3 WHERE id = $1', [team.id]);
+
+      const statuses: number[] = [];
+      while (statuses.length < 4) statuses.push((await get(1, team.token)).status);
+
+      expect(statuses).toEqual([404, 404, 404, 429]);
     });
   });
 });

@@ -130,6 +130,15 @@ describe('the life of a demo', () => {
       ]);
     });
 
+    it('never extends beyond 7 days after the creation', async () => {
+      const { label } = await makeDemo(gateway, { ttl: DAY_SECONDS }, team.token);
+      await ageDemo(gateway, label, DAY_SECONDS / 2);
+
+      const { demo } = (await extend(label, team.token, { ttl: 7 * DAY_SECONDS })).json;
+
+      expect(Date.parse(demo.expires_at) - Date.parse(demo.created_at)).toBe(7 * DAY_SECONDS * 1_000);
+    });
+
     it('does not revive an expired demo', async () => {
       const { label, token } = await makeDemo(gateway, { ttl: 300 }, team.token);
       await ageDemo(gateway, label, 300);
@@ -145,6 +154,11 @@ describe('the life of a demo', () => {
       const team = await gateway.createTeam(`deletes-by-${by}`);
       const { label, token } = await makeDemo(gateway, {}, team.token);
       const kept = await makeDemo(gateway, {}, team.token);
+      // A demo reaches no other one, even of the same team.
+      await expectRefusal(gateway, () => get(label, kept.token), 404, 'not_found');
+      await expectRefusal(gateway, () => extend(label, kept.token, { ttl: 300 }), 404, 'not_found');
+      await expectRefusal(gateway, () => end(label, kept.token), 404, 'not_found');
+      await expectRefusal(gateway, () => end(label, gateway.globex.token), 404, 'not_found');
       for (const name of [label, `*.${label}`, `a.b.${label}`]) await createSet(gateway, token, name);
       await createSet(gateway, kept.token, kept.label);
 

@@ -73,6 +73,11 @@ describe('creation', () => {
       ]);
     });
 
+    it('takes a token before a course code next to it', async () => {
+      expect((await create({ course_code: 'NO-SUCH-CODE' }, gateway.globex.token)).status).toBe(201);
+      expect((await create({ course_code: 'WORKSHOP' }, 'x'.repeat(64))).status).toBe(401);
+    });
+
     it('is refused to the token of a demo', async () => {
       const demo = await makeDemo(gateway);
 

@@ -118,6 +118,7 @@ describe('what operators stop', () => {
     expect(json.error.message).toContain('stopped changes');
     expect([at.upstreamCalls(), await countEntries()]).toEqual(before);
     expect((await at.call('GET', `/zones/${ZONE}/rrsets`)).status).toBe(200);
+    expect((await at.call('POST', '/demos', { body: {} })).status).toBe(503);
 
     await at.pool.query('UPDATE installation_hold SET ended_at = now()');
     expect((await create()).status).toBe(201);

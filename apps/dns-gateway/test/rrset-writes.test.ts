@@ -293,6 +293,14 @@ describe('writes through two gateways', () => {
 
       expect(await counted('a\ufffdb')).toEqual([of('forbidden', 1)]);
     });
+
+    it('is counted when the quota has no room for it', async () => {
+      await gateway.pool.query('UPDATE team SET dns_records_max = 0 WHERE id = $1', [gateway.acme.id]);
+      for (let time = 0; time < 3; time += 1) expect((await create('full.acme')).status).toBe(403);
+
+      expect(await counted('full.acme')).toEqual([of('resource_limit_exceeded', 3)]);
+      await gateway.pool.query('UPDATE team SET dns_records_max = NULL WHERE id = $1', [gateway.acme.id]);
+    });
   });
 
   describe('the audit log of a write', () => {

@@ -93,6 +93,28 @@ describe('requests that wait', () => {
       expect(statuses.sort()).toEqual([201, 429]);
       expect(written()[0]).toBe(`first.team-${made}`);
     });
+
+    it('costs nothing when its client disconnects, and the next one moves up', async () => {
+      const { team } = await start({ perTokenPerMinute: PER_MINUTE });
+      await spend(PER_MINUTE);
+      const gone = new AbortController();
+      const left = fetch(`${gateway.url}${RECORDS}`, {
+        method: 'POST',
+        signal: gone.signal,
+        body: '{}',
+        headers: { Authorization: `Bearer ${team.token}`, 'Content-Type': 'application/json' },
+      });
+      left.catch(() => undefined);
+      await untilWaiting();
+
+      gone.abort();
+      await waitFor('the write to leave the queue', () => clock.timers() === 0);
+      const next = write('next');
+      await untilWaiting();
+      clock.pass(GAP_MS);
+
+      expect((await next).status).toBe(201);
+    });
   });
 
   describe('a read of one record set over the rate of its token', () => {

@@ -1,7 +1,7 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import type { FaultEffect } from '@corral/local-cloud';
 import { silentLog } from '@corral/service';
-import { freePort } from '@corral/testing';
+import { freePort, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { auditOf } from './support/audit.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
@@ -188,6 +188,21 @@ describe('outcomes', () => {
       await own.close();
     });
 
+    it('is reported in the answers to writes while it has less left than any limit of the gateway', async () => {
+      const own = await startGateway();
+      own.cloud.admin.setBudget({ requestsPerHour: 36_000, remaining: 20_000 });
+      let writes = 0;
+
+      // The budget account learns what the upstream states a moment later.
+      await waitFor('the answers to report the budget of the upstream', async () => {
+        const body = { name: `n${++writes}.acme`, type: 'A', records: [{ value: '192.0.2.1' }] };
+        const { headers } = await own.call('POST', `/zones/${ZONE}/rrsets`, { body });
+        return headers.get('ratelimit-limit') === '36000' && Number(headers.get('ratelimit-remaining')) <= 36_000;
+      });
+
+      await own.close();
+    });
+
     it('by one team does not keep other teams from writing: they have the next calls', async () => {
       const own = await startGateway({ waitMsMax: 5_000 });
       own.cloud.admin.setBudget({ requestsPerHour: 1_800, remaining: 20 });
@@ -273,6 +288,17 @@ describe('changes by hand', () => {
       expect((await gateway.call('DELETE', path())).status).toBe(404);
 
       expect(await seen()).toBeNull();
+      expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
+      expect(reported('removed')).toHaveLength(1);
+    });
+
+    it('is logged as removed when a create makes it again', async () => {
+      putByHand('192.0.2.9');
+      await gateway.syncZone();
+      gateway.cloud.admin.deleteRrset(ZONE, name, 'A');
+
+      expect((await create('192.0.2.1')).status).toBe(201);
+
       expect((await drift()).at(-1)).toEqual({ team_id: gateway.acme.id, present: false });
       expect(reported('removed')).toHaveLength(1);
     });

@@ -193,6 +193,26 @@ describe('writes', () => {
     });
   });
 
+  describe('an upstream answer that cannot be recorded', () => {
+    it('is recorded as soon as Postgres is available again shortly after', async () => {
+      let tries = 0;
+      const { write, pauses, untilSent, answer } = startWriter({
+        finish: async () => {
+          tries += 1;
+          if (tries < 3) throw new Error('away');
+          return true;
+        },
+      });
+
+      const writing = write(changeTtl(60));
+      await untilSent(1);
+      answer();
+
+      expect((await writing).status).toBe(201);
+      expect(pauses).toEqual([250, 500]);
+    });
+  });
+
   describe('a write to a set that another process is writing to', () => {
     it('is retried until the set is free or the deadline has passed', async () => {
       let busy = 3;
