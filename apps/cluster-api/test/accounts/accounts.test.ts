@@ -182,6 +182,19 @@ describe('a token of a service account', () => {
     await newToken('ci').expect(201);
   });
 
+  it('keeps no more than 20 rows of ended tokens', async () => {
+    await put('ci', { role: 'viewer' });
+    await test.pool.query(
+      `INSERT INTO service_account_token (team_id, account_id, created_by, hash, expires_at)
+       SELECT team_id, id, $2::uuid, sha256((n || id::text)::bytea), now() FROM service_account, generate_series(1, 30) AS n
+       WHERE team_id = $1`,
+      [team.id, team.admin.id],
+    );
+    await newToken('ci').expect(201);
+
+    expect(await test.db.serviceAccountToken.count({ where: { teamId: team.id } })).toBe(20);
+  });
+
   it.each([
     ['revoked', (id: string) => asAdmin().delete(accounts(`ci/tokens/${id}/`))],
     ['of a deleted account', () => asAdmin().delete(accounts('ci/'))],
@@ -296,6 +309,19 @@ describe('what a service account does', () => {
     ]);
     const ofService = await asAdmin().get(team.path('/audit/?actor=service')).expect(200);
     expect(ofService.body.items).toEqual([]);
+  });
+
+  it('has idempotency keys of its own', async () => {
+    await addConnection(test, team);
+    await declare(test, team, 'web');
+    const path = team.path('/clusters/web/hibernate/');
+    const machine = test.api.withToken(await test.createAccount(team, 'ci', { role: 'member' }));
+
+    const first = await machine.post(path).set('Idempotency-Key', 'once').expect(202);
+    const again = await machine.post(path).set('Idempotency-Key', 'once').expect(202);
+    await asAdmin().post(path).set('Idempotency-Key', 'once').expect(200);
+
+    expect(again.body.operation.id).toBe(first.body.operation.id);
   });
 });
 
@@ -633,6 +659,20 @@ describe('an account that trusts an issuer', () => {
       expect(body.detail).toContain('this address');
     });
 
+    it('learn from no call to the issuer whether team and account exist', async () => {
+      const asked: string[] = [];
+      const ask = (url: string) => {
+        asked.push(url);
+        return test.deps.issuerKeys(url);
+      };
+      const api = startReplica({ issuerKeys: ask });
+      const token = await sign({ aud: 'elsewhere' });
+      const audiences = [`${team.slug}/ci`, `${team.slug}/none`, 'no-such-team/ci'];
+      for (const audience of audiences) await exchange(token, { audience }, api).expect(400);
+
+      expect(asked).toEqual([issuer.url, issuer.url, issuer.url]);
+    });
+
     it('leave one entry per minute and account in the audit log, with their number', async () => {
       const ends: (() => void)[] = [];
       const api = startReplica({
@@ -712,6 +752,14 @@ describe('an account that trusts an issuer', () => {
       await putAccount({ role: 'member' }).expect(200);
 
       await clusters(token).expect(200);
+    });
+
+    it('leaves no rows of ended ones behind', async () => {
+      await tokenOf();
+      await test.db.serviceAccountToken.updateMany({ where: { teamId: team.id }, data: { expiresAt: new Date(0) } });
+      await tokenOf();
+
+      expect(await test.db.serviceAccountToken.count({ where: { teamId: team.id } })).toBe(1);
     });
 
     it('is not issued for conditions that change while it is checked', async () => {

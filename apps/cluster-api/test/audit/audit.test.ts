@@ -141,6 +141,15 @@ describe('audit', () => {
       ]);
     });
 
+    it('of writes refused before they were sent has their count and the reason', async () => {
+      const tokenId = await givenToken(test, team, 'ci');
+      await givenDnsEntry(test, team, { tokenId, state: 'unsent', count: 417, refusalCode: 'forbidden' });
+
+      expect((await list('outcome=unsent')).items).toMatchObject([
+        { action: 'dns.create', outcome: 'unsent', dns: { count: 417, refusalCode: 'forbidden', requestBody: null } },
+      ]);
+    });
+
     it('with a cut body has the length and digest of the whole body', async () => {
       const tokenId = await givenToken(test, team, 'ci');
       const id = await givenDnsEntry(test, team, { tokenId, requestBody: '12345', upstreamBody: '{"action":{}}' });

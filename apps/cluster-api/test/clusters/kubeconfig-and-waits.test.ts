@@ -97,15 +97,17 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
 
   it('has a context that is named after team and cluster', async () => {
     await t.clusters.running(name);
+    const expiresAt = new Date('2027-01-01T00:00:00.000Z');
     garden.adminKubeconfig = async () => ({
       kubeconfig: 'current-context: x\ncontexts:\n  - name: x\n    context: { cluster: c, user: u }\nclusters: []\n',
-      expiresAt: new Date(Date.now() + 3_600_000),
+      expiresAt,
     });
 
     const { body } = await issue().expect(200);
 
     expect(body.kubeconfig).toContain(`current-context: acme/${name}\n`);
     expect(body.kubeconfig).toContain(`- name: acme/${name}\n`);
+    expect(body.expiresAt).toBe(expiresAt.toISOString());
   });
 
   it('is refused before the cluster is ready, with the operation that must end first', async () => {

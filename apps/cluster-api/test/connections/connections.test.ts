@@ -234,6 +234,13 @@ describe('connections', () => {
       expect(await on.auditOf()).toHaveLength(1);
     });
 
+    it('does not create a deleted connection again for the same key', async () => {
+      const { body } = await post(spec(), 'k1').expect(201);
+      await on.test.api.as(on.team.admin).delete(on.path(body.metadata.ref)).expect(204);
+
+      await post(spec(), 'k1').expect(404);
+    });
+
     it.each(['', 'x'.repeat(256), 'two words', 'ümlaut'])('refuses the key %j', async (key) => {
       await post(spec(), Buffer.from(key).toString('latin1')).expect(422);
     });

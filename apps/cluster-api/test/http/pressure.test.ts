@@ -157,6 +157,15 @@ describe('request limits', () => {
       await api.as(test.acme.member).get(ME).expect(200);
     });
 
+    it('sign-ins of a signed-in person for that person, not for the address', async () => {
+      start({ signInRequestsPerAddressPerMinute: 1 });
+      const member = api.as(test.acme.member);
+      await member.get('/auth/callback/?code=guess').expect(404);
+      await member.get('/auth/callback/?code=guess').expect(429);
+
+      await api.get('/auth/callback/?code=guess').expect(404);
+    });
+
     it('public pages but not health checks', async () => {
       for (const path of ['/openapi.json', '/docs/', '/problems/', '/problems/not_found']) {
         start({ perAddressPerMinute: 1 });

@@ -216,6 +216,15 @@ describe('servers of cloud projects', () => {
         await at.expectNothingWritten();
       });
 
+      it('does not call the provider over a rejected connection', async () => {
+        await at.t.pool.query("UPDATE connection SET phase = 'Rejected' WHERE team_id = $1", [at.team.id]);
+        const reads = at.provider.reads();
+
+        expect((await at.adopt().expect(409)).body.code).toBe('connection_rejected');
+
+        expect(at.provider.reads()).toBe(reads);
+      });
+
       it('reports a rejected token once that is confirmed', async () => {
         at.provider.answerAll([401, refused('unauthorized')]);
         at.verdict = 'rejected';

@@ -530,6 +530,30 @@ describe('a member', () => {
     }
   });
 
+  it('who is removed has no invitation that leads back into the team', async () => {
+    const stranger = await test.createUser(`eve@${team.slug}.test`);
+    const id = await invite(stranger.email);
+    await accept(id, stranger).expect(200);
+
+    await remove(stranger);
+
+    await accept(id, stranger).expect(404);
+    await as(stranger).get(`/invitations/${id}/`).expect(404);
+  });
+
+  it('has an entity tag, with which neither role nor membership changes once the role has', async () => {
+    const at = await numberOf(team.member);
+    const tag = (await as(team.member).get(path(at)).expect(200)).headers.etag as string;
+    await test.db.user.update({ where: { id: team.member.id }, data: { firstName: 'Grace' } });
+
+    const put = (role: string) => as(team.admin).put(path(at)).set('If-Match', tag).send({ role });
+    await put('admin').expect(200);
+    expect((await put('member').expect(412)).body.code).toBe('precondition_failed');
+    await as(team.admin).delete(path(at)).set('If-Match', tag).expect(412);
+
+    expect(await roles()).toEqual(['admin', 'admin']);
+  });
+
   it('stays administrator when two remove each other or step back together', async () => {
     for (const round of ['one', 'two', 'three', 'four']) {
       const other = await secondAdmin(round);
