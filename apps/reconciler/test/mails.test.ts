@@ -89,6 +89,19 @@ describe('a due mail', () => {
     expect(await rowOf(id)).toMatchObject({ sentAt: expect.any(Date), failures: 0, isDone: true });
   });
 
+  it('is sent once by concurrent processes', async () => {
+    for (const name of 'abcdefghijkl') await invite(`${name}@acme.test`);
+
+    await Promise.all([send(), send(), send()]);
+
+    expect(
+      sink
+        .mails()
+        .map(({ to }) => to)
+        .sort(),
+    ).toEqual([...'abcdefghijkl'].map((name) => `${name}@acme.test`));
+  });
+
   it('contains no header injected through a name', async () => {
     const headersOf = async (name: string) => {
       sink.clear();
@@ -134,6 +147,15 @@ describe('a failed mail', () => {
 
     expect(sink.mails()).toHaveLength(1);
     expect(await rowOf(id)).toMatchObject({ isDone: true, failures: 0, sentAt: expect.any(Date) });
+  });
+
+  it('is retried hours later after a permanent rejection', async () => {
+    const id = await invite('nobody@acme.test');
+    sink.breakNext({ effect: { code: 550 }, times: 1 });
+
+    await send();
+
+    expect((await rowOf(id)).dueInSeconds).toBeGreaterThan(5 * 3_600);
   });
 
   it('is logged without password and address', async () => {

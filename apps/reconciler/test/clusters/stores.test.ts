@@ -48,6 +48,20 @@ describe('rows', () => {
       expect(answers.filter(({ kind }) => kind === 'busy')).toHaveLength(11);
     });
 
+    it('is renewed without losing that the row became due', async () => {
+      const quiet = await declare();
+      const busy = await declare();
+      const [quietLease, busyLease] = [await take(quiet), await take(busy)];
+      await at.change(busy);
+
+      expect(await leases.renewLease(quietLease, 2 * LEASE_MS)).toBe(true);
+      expect(await leases.renewLease(busyLease, 2 * LEASE_MS)).toBe(true);
+
+      expect(await leases.release(quietLease, { nextPassMs: null })).toEqual({ kind: 'released', again: false });
+      expect(await leases.release(busyLease, { nextPassMs: null })).toEqual({ kind: 'released', again: true });
+      expect((await at.row(busy.id)).is_due).toBe(true);
+    });
+
     it('is not granted for a draft, an unknown id, or a cluster that is not due', async () => {
       const draft = await at.declare(acme, connectionId, { pools: [] });
       await at.pool.query(`UPDATE cluster SET due_at = now() - interval '1 s' WHERE id = $1`, [draft.id]);
@@ -234,6 +248,17 @@ describe('what makes rows due', () => {
     };
 
     const makeWaitingDue = () => leaseStore(at.pool, clusterTable).makeWaitingDue();
+
+    it('makes leased clusters due too, since their pass may have started earlier', async () => {
+      const id = await waitsFor('GardenUnavailable', '-1 second');
+      const leases = leaseStore(at.pool, clusterTable);
+      const answer = await leases.takeLease(id, 1_000);
+      if (answer.kind !== 'taken') throw new Error(answer.kind);
+
+      expect(await makeWaitingDue()).toEqual([id]);
+
+      expect(await leases.release(answer.lease, { nextPassMs: 3_600_000 })).toEqual({ kind: 'released', again: true });
+    });
 
     it('makes only waiting clusters due', async () => {
       const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));

@@ -321,6 +321,20 @@ describe('looking up actions', () => {
       expect(actionCalls()).toBe(2);
     });
 
+    it('count as failed after a minute when they never end or are unknown upstream', async () => {
+      await write('one.acme', 'add_records', { records: records('192.0.2.1') });
+      await write('two.acme', 'add_records', { records: records('192.0.2.1') });
+      await at.pool.query('UPDATE dns_action SET id = 1 WHERE id = (SELECT max(id) FROM dns_action)');
+      await pass(FRESH_MS);
+      expect(await at.workers.lookUpActions()).toEqual({ asked: 2, failed: 0 });
+      expect(await statuses()).toEqual(['running', 'running']);
+
+      await at.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 seconds'`);
+      expect(await lookUpAgain()).toEqual({ asked: 2, failed: 2 });
+
+      expect(await statuses()).toEqual(['error', 'error']);
+    });
+
     it('cause an immediate read of their sets when they failed, which corrects mirror and quota', async () => {
       await write('www.acme', 'add_records', { records: records('192.0.2.1', '192.0.2.2') });
       at.cloud.admin.advanceClock(ACTION_MS);
