@@ -37,4 +37,10 @@ describe('a slow client', () => {
 
     await Promise.all(clients.map(drip));
   });
+
+  it('that sends nothing is disconnected', async () => {
+    const client = await openRaw(service.port);
+
+    await client.closed;
+  });
 });
