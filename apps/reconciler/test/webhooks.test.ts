@@ -222,6 +222,18 @@ describe('a receiver that is down', () => {
     expect(receiver.received.map(({ body }) => body.type)).toEqual(['reset', 'cluster.changed']);
     expect(names()).toEqual(['reset', 'next']);
   });
+
+  it('that had nothing to get for an hour gets a pass, after which it has lost nothing', async () => {
+    const id = await addWebhook();
+    await at.pool.query(`UPDATE webhook SET position_at = position_at - interval '61 minutes'`);
+
+    expect(await isFound()).toBe(true);
+    await deliver(id);
+
+    expect(receiver.received).toEqual([]);
+    expect(await isFound()).toBe(false);
+    expect((await rowOf(id)).positionAt.getTime()).toBeGreaterThan(Date.now() - 600_000);
+  });
 });
 
 describe('no event is lost', () => {
@@ -258,6 +270,15 @@ describe('no event is lost', () => {
 
     expect(names().slice(-1)).toEqual(['two']);
     expect(new Set(names())).toEqual(new Set(['one', 'two']));
+  });
+
+  it('and none is sent by two processes at the same time', async () => {
+    const id = await addWebhook();
+    await addEvents('Cluster one', 'Cluster two', 'Cluster three');
+
+    await Promise.all([deliver(id), deliver(id), deliver(id)]);
+
+    expect(names()).toEqual(['one', 'two', 'three']);
   });
 });
 
