@@ -272,6 +272,16 @@ describe('recording', () => {
       expect((await hoursOf(acme))[0]).toMatchObject({ writes: 1, final: true });
     });
 
+    it('keeps the latest sample when a slow process writes an older one', async () => {
+      await givenRrset('acme', 3);
+      await record('10:40');
+      await givenRrset('acme', 4);
+
+      await record('10:30');
+
+      expect((await hoursOf(acme))[0]?.records).toBe(3);
+    });
+
     it('keeps requests that were added up to its end, while it waits for a write', async () => {
       await record('02:30');
       await givenRequests(acme, '02:40', 5);

@@ -290,6 +290,25 @@ describe('prices', () => {
       ]);
       expect(rows).toEqual([{ due: true }]);
     });
+
+    it.each<[string, PricesReading]>([
+      ['read', listWith('0.021')],
+      ['refused', { kind: 'refused' }],
+    ])('stay due when the token is replaced while they are %s', async (_what, reading) => {
+      const id = await aConnection();
+      await refreshWith(listWith('0.5'));
+      await makeDue(id);
+
+      await refreshWith(async () => {
+        await at.pool.query('UPDATE connection SET token_version = token_version + 1 WHERE id = $1', [id]);
+        await makeDue(id);
+        return reading;
+      });
+
+      const row = await rowOf(id);
+      expect(row).toMatchObject({ failures: 0, prices: { serverTypes: { cpx31: { hel1: { hourly: '0.5' } } } } });
+      expect(row.again_ms).toBeLessThan(1);
+    });
   });
 
   describe('the time until the next reading', () => {

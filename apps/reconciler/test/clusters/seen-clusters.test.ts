@@ -2,7 +2,7 @@ import { randomUUID, X509Certificate } from 'node:crypto';
 import { removeConnection } from '@corral/cluster-data';
 import type { ObservedCluster } from '@corral/contracts';
 import { readClock } from '@corral/database';
-import type { NodeReading } from '@corral/garden';
+import { GardenError, type NodeReading } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -43,11 +43,11 @@ describe('clean-up', () => {
   const leave = (name: string, namespace = 'garden-x') =>
     at.pool.query('INSERT INTO garden_cleanup (namespace, name, due_at) VALUES ($1, $2, now())', [namespace, name]);
 
-  function cleanUp() {
+  function cleanUp(garden = at.garden) {
     const outcomes: CleanupOutcome[] = [];
     const run = cleanUpGarden({
       store: cleanupStore(at.prisma),
-      garden: at.garden,
+      garden,
       log: silentLog,
       onOutcome: (outcome) => void outcomes.push(outcome),
     });
@@ -125,6 +125,24 @@ describe('clean-up', () => {
       await cleanUpUntilGone();
       expect(heldOnGarden(name)).toEqual([false, false]);
       await reconciler.stop();
+    });
+
+    it.each([
+      [0, 0, 10],
+      [3, 0, 80],
+      [30, 0, 3_600],
+      [0, 600, 610],
+    ])('after %i failures and a Retry-After of %i s are tried again %i s later', async (failures, asked, seconds) => {
+      await leave('kaway');
+      await at.pool.query('UPDATE garden_cleanup SET failures = $1', [failures]);
+      const throttled = new GardenError('throttled', 'delete secrets', { retryAfterSeconds: asked });
+
+      await cleanUp({ ...at.garden, deleteCredentials: () => Promise.reject(throttled) });
+
+      const [row] = await rows();
+      expect(row?.failures).toBe(failures + 1);
+      expect(row?.due_in_ms).toBeGreaterThan(seconds * 1_000 - 5_000);
+      expect(row?.due_in_ms).toBeLessThan(seconds * 1_200 + 1_000);
     });
   });
 });

@@ -132,6 +132,18 @@ describe('a sync', () => {
       expect(await at.mirroredValues('kept.acme')).toEqual(['192.0.2.1']);
     });
 
+    it('confirms a limited number of absences per run, and requests another run', async () => {
+      for (let index = 0; index < 104; index += 1) put(`n${index}.acme`, '192.0.2.1');
+      await sync();
+      for (let index = 0; index < 104; index += 1) at.cloud.admin.deleteRrset(ZONE, `n${index}.acme`, 'A');
+      at.nudges.length = 0;
+
+      await at.workers.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
+
+      expect((await readRuns()).at(-1)).toMatchObject({ removed: 100, skipped: 4 });
+      expect(at.nudges).toEqual([expect.objectContaining({ options: { jobId: 'again', delayMs: 60_000 } })]);
+    });
+
     it('skips a set with a pending write', async () => {
       await at.addLostWrite(acme, { name: 'kept.acme', operation: 'delete', body: null });
       await at.addLostWrite(acme, { name: 'goes.acme', operation: 'delete', body: null });
@@ -318,6 +330,19 @@ describe('a walk', () => {
       expect(await countMirrored()).toBe(SETS);
       expect(await drifts()).toEqual([]);
       expect((await at.pool.query('SELECT count(*)::int AS count FROM dns_sync_seen')).rows).toEqual([{ count: 0 }]);
+    });
+
+    it('sees each set although many were removed and the others moved up', async () => {
+      await walkUntil(3);
+      for (let index = 0; index < 100; index += 1) at.cloud.admin.deleteRrset(ZONE, nameOf(index), 'A');
+
+      const next = steady();
+      await next.workers.zoneSync({ reason: 'start' }, running());
+      for (let index = 0; index < 100; index += 1) put(nameOf(index));
+
+      expect(next.pages).toEqual([3, 2, 3]);
+      // Sets removed after they were seen stay in the mirror until the next walk.
+      expect(await countMirrored()).toBe(SETS);
     });
 
     it('starts over when too much time has passed since it stopped', async () => {
