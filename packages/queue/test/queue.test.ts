@@ -148,14 +148,14 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
 
   // What does not depend on the connection is shown once.
   if (title === 'Postgres') {
-    it('replaces a delayed job', async () => {
+    it.each<{ delayMs?: number }>([{ delayMs: 50 }, {}])('replaces a delayed job by one with %j', async (sooner) => {
       const queue = aQueue();
       const seen: unknown[] = [];
       aWorker({ 'reconcile-cluster': async ({ clusterId }) => seen.push(clusterId) });
       const later = { jobId: 'timer', delayMs: 3_600_000 };
       await queue.send('reconcile-cluster', { clusterId: asClusterId('first') }, later);
 
-      await queue.send('reconcile-cluster', { clusterId: asClusterId('second') }, { jobId: 'timer', delayMs: 50 });
+      await queue.send('reconcile-cluster', { clusterId: asClusterId('second') }, { jobId: 'timer', ...sooner });
 
       await waitFor('the job', () => seen.length > 0);
       expect(seen).toEqual(['second']);
@@ -209,6 +209,26 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
       await waitFor('the fourth run', () => runs.length >= 4);
       const perInterval = runs.length / ((performance.now() - begunAt) / 200);
       expect(perInterval).toBeLessThan(2);
+    });
+
+    it('does not pile up scheduled jobs while no worker runs', async () => {
+      const queue = aQueue();
+      queue.schedule('settle-writes', 20);
+      await queue.ping();
+      let ticks = 0;
+      await waitFor('some intervals to pass', () => ++ticks > 10);
+      await queue.close();
+      let settled = 0;
+      let marker = false;
+      await aQueue().send('zone-sync', { reason: 'start' });
+
+      aWorker(
+        { 'settle-writes': async () => (settled += 1), 'zone-sync': async () => (marker = true) },
+        { concurrency: 1 },
+      );
+
+      await waitFor('the marker', () => marker);
+      expect(settled).toBe(1);
     });
 
     it('waits for running jobs at close and starts no others', async () => {
