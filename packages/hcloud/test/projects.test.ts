@@ -200,6 +200,21 @@ describe('projects', () => {
       tick = 20_000;
       expect((await read(aToken)).kind).toBe('ok');
     });
+
+    it.each<[string, Record<string, string>, number]>([
+      ['an hour', { 'RateLimit-Reset': String(Date.parse(date) / 1_000 + 3_600) }, 60_000],
+      ['a time that is over', { 'RateLimit-Reset': '1' }, 1_000],
+      ['nothing', {}, 1_000],
+      ['a wait', { 'Retry-After': '7' }, 7_000],
+    ])('with %s waits no longer than necessary', async (_what, headers, retryAfterMs) => {
+      provider().get('/servers/4711').reply(429, anError('rate_limit_exceeded'), headers);
+      const now = () => Date.parse(date);
+      const projects = connectProjects({ baseUrl: aBaseUrl, timeoutMs: 1_000, now, random: () => 0 });
+
+      const outcome = await projects.within(aToken, (project) => project.readServer(4711));
+
+      expect(outcome).toEqual({ kind: 'throttled', retryAfterMs });
+    });
   });
 });
 
