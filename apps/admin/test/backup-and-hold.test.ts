@@ -273,6 +273,17 @@ describe('hold', () => {
       expect(await admin.run('hold', 'report')).toMatchObject({ code: 1, err: expect.stringContaining('No hold') });
     });
 
+    it('makes every cluster and server due, so that they are read', async () => {
+      await addTeam();
+
+      await admin.json('hold', 'begin');
+
+      const { rows } = await admin.pool.query(
+        `SELECT cluster.due_at IS NOT NULL AS cluster, server.due_at IS NOT NULL AS server FROM cluster, adopted_server AS server`,
+      );
+      expect(rows).toEqual([{ cluster: true, server: true }]);
+    });
+
     it('of a database that was restored otherwise ends sessions and gives no number twice', async () => {
       await addTeam();
       const next = async () =>
