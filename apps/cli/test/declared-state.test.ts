@@ -74,6 +74,14 @@ describe('what a command says besides its result', () => {
     expect((await corral(['apply', '-q', '--prune=9', '-f', only])).err).toContain('corral: web: deletion_protected');
   });
 
+  it('is no question with --quiet, whose plan nobody would have seen', async () => {
+    const file = await fileOf(['web'], { region: 'fsn1' });
+    const { code, err } = await corral(['apply', '--quiet', '-f', file, '--prune'], typed('2\n'));
+
+    expect([code, err]).toEqual([2, expect.stringContaining('Pass --prune=2 to confirm')]);
+    expect(api.sent).toEqual([]);
+  });
+
   it('is each request with --verbose, without the token', async () => {
     const { code, err } = await corral(['get', 'web', '-o', 'json', '--verbose'], {
       env: { CORRAL_TOKEN: 'corral_secret' },
