@@ -31,6 +31,7 @@ const pagesOfTeam = [
   '/connections',
   '/connections/+',
   '/access',
+  '/webhooks',
   '/audit',
   '/usage',
   '/settings',
