@@ -85,7 +85,7 @@ describe('projects', () => {
 
     it('list the servers without a label, and take half a list for none', async () => {
       const query = { label_selector: '!mcm.gardener.cloud/cluster', sort: 'name', per_page: '50' };
-      const ask = () => within((project) => project.listServersWithout('mcm.gardener.cloud/cluster'));
+      const ask = () => within((project) => project.listServersWithout('mcm.gardener.cloud/cluster', 50));
 
       provider()
         .get('/servers')

@@ -1,5 +1,5 @@
 import type { RequestScope } from '@corral/admission';
-import { serverLabels } from '@corral/contracts';
+import { clusterLimits, serverLabels } from '@corral/contracts';
 import type { ProjectOutcome, ServerReading } from '@corral/hcloud';
 import { Problem } from '../problem.js';
 import type { Services } from '../services.js';
@@ -36,7 +36,7 @@ export async function serversInProject(
   token: string,
 ): Promise<readonly ServerReading[]> {
   const outcome = await services.upstreams.inProject(scope, token, (project) =>
-    project.listServersWithout(serverLabels.clusterNode),
+    project.listServersWithout(serverLabels.clusterNode, clusterLimits.projectServersListed),
   );
   return valueIn(services, scope, token, outcome);
 }

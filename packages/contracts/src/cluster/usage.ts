@@ -1,14 +1,13 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { exactly } from '../schema-objects.js';
 import { clusterLimits } from './limits.js';
-import { filled, time } from './schema-parts.js';
+import { amount, filled, time } from './schema-parts.js';
 
 export const usageSteps = ['hour', 'day'] as const;
 export type UsageStep = (typeof usageSteps)[number];
 
 const numberOrGap = (description: string) => ({ type: ['integer', 'null'], minimum: 0, description }) as const;
-const amount = { type: 'string', pattern: '^\\d+(\\.\\d+)?$' } as const;
-const amountOrGap = (description: string) => ({ ...amount, type: ['string', 'null'], description }) as const;
+const amountOrGap = (description: string) => ({ ...amount, description }) as const;
 
 const usagePointSchema = exactly({
   from: { ...time, description: 'Start of the hour or day, in UTC.' },
@@ -66,7 +65,7 @@ export const usageSchema = exactly({
     items: exactly({
       cluster: { ...filled, description: 'Its name.' },
       since: { ...time, description: 'When it was first recorded asleep.' },
-      amount: { ...amount, description: 'Decimal string.' },
+      amount: { ...amount, type: 'string', description: 'Decimal string.' },
       currency: filled,
     }),
     description:

@@ -63,8 +63,8 @@ function pauses({ now = Date.now, tick = () => performance.now(), random = Math.
 /** What is done in a customer's project. One call each, no repetition: the caller decides what comes after. */
 export interface ProjectClient {
   readServer(id: number): Promise<ProjectOutcome<ServerReading>>;
-  /** The first 50 by name of the servers that do not have the label. */
-  listServersWithout(label: string): Promise<ProjectOutcome<ServerReading[]>>;
+  /** The first `count` by name of the servers that do not have the label. @param count at most 50 */
+  listServersWithout(label: string, count: number): Promise<ProjectOutcome<ServerReading[]>>;
   /** Whether there is a server whose label has one of the values. */
   hasServerWith(label: string, values: readonly string[]): Promise<ProjectOutcome<boolean>>;
   /** The newest 50, newest first. */
@@ -126,8 +126,8 @@ const json = (value: object): Buffer => Buffer.from(JSON.stringify(value));
 function projectClient(send: Send): ProjectClient {
   return {
     readServer: (id) => send(get(`/servers/${id}`), (body) => parseServer(body, id)),
-    listServersWithout(label) {
-      const query = { label_selector: `!${label}`, sort: 'name', per_page: '50' };
+    listServersWithout(label, count) {
+      const query = { label_selector: `!${label}`, sort: 'name', per_page: String(count) };
       return send(get(`/servers?${new URLSearchParams(query)}`), parseServers);
     },
     hasServerWith(label, values) {

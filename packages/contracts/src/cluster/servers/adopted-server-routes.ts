@@ -1,3 +1,4 @@
+import { clusterLimits } from '../limits.js';
 import { type ClusterRoute, team } from '../route.js';
 import { adoptedServerPostSchema } from './adopted-server.js';
 
@@ -8,7 +9,7 @@ export const adoptedServerRoutes = [
     operationId: 'listProjectServers',
     method: 'get',
     path: `${team}/connections/{ref}/project-servers/`,
-    summary: 'List servers in the cloud project of a connection by name, without nodes of clusters: the first 50',
+    summary: `List servers in the cloud project of a connection by name, without nodes of clusters: the first ${clusterLimits.projectServersListed}`,
     access: 'admin',
     answers: { 200: 'projectServerList' },
     problems: ['connection_rejected', 'upstream_unavailable'],
