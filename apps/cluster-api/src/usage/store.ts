@@ -19,7 +19,7 @@ export const listHours = (
     orderBy: { hour: 'asc' },
   });
 
-/** What the sleep of each cluster has saved, in the order of their names, in hundredths of the currency. */
+/** What the sleep of each cluster has saved, in the order of their names. Amounts have two digits after the point. */
 export async function listSaved(prisma: Prisma, teamId: TeamId): Promise<UsageBody['savedBySleep']> {
   const rows = await prisma.cluster.findMany({
     where: { teamId, savedSince: { not: null } },

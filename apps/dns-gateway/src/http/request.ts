@@ -132,6 +132,7 @@ export function parseActionIds(query: URLSearchParams): number[] {
   });
 }
 
+/** The items of one page. */
 export function pageOf<T>(items: readonly T[], { page, perPage }: Page): T[] {
   const first = (page - 1) * perPage;
   return items.slice(first, first + perPage);

@@ -137,7 +137,7 @@ export const sampleStore = ({ pool, prisma }: Database) => ({
 
   /**
    * Adds what the sleep of clusters has saved since the last recording, if that found them asleep too. After a gap this is an hour at most,
-   * because nobody knows how they slept in it. A change of the currency begins at zero.
+   * because nobody knows how they slept in it. A change of the currency begins at zero. Row by row, so that no locks are held together.
    */
   async recordSleep(clusters: readonly SleepingCluster[], at: Date): Promise<void> {
     for (const { id, phase, spec, prices, sleptAt } of clusters) {
