@@ -95,12 +95,13 @@ function remove(place: string): void {
 /** A reconciler that starts walks over the whole zone, which is not to be measured. */
 async function untilWalked(pool: Pool): Promise<void> {
   const { rows } = await pool.query<{ now: Date }>('SELECT now()');
+  // A walk that ended with a stopped measurement stays unfinished, and does not count.
   const isWalked = async (): Promise<boolean> => {
-    const { rows: walks } = await pool.query<{ ended: boolean }>(
-      `SELECT coalesce(bool_and(finished_at IS NOT NULL) AND max(finished_at) > $1, false) AS ended FROM dns_sync_run`,
+    const { rowCount } = await pool.query(
+      `SELECT FROM dns_sync_run WHERE state = 'succeeded' AND finished_at > $1 LIMIT 1`,
       [rows[0]?.now],
     );
-    return walks[0]?.ended === true;
+    return rowCount === 1;
   };
   await waitFor('the walk over the zone', isWalked, { timeoutMs: WALK_MS_MAX });
 }
