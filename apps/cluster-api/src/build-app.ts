@@ -50,7 +50,7 @@ import { Problem } from './problem.js';
 import { serverRoutes } from './servers/routes.js';
 import { type AppDeps, buildServices, type Services } from './services.js';
 import { teamRoutes } from './teams/routes.js';
-import { tokenRoutes } from './tokens/routes.js';
+import { tokenRoutes } from './token-exchange/routes.js';
 import { usageRoutes } from './usage/routes.js';
 import { webhookRoutes } from './webhooks/routes.js';
 

@@ -19,10 +19,10 @@ import { listenToTeamEvents } from './events/store.js';
 import { problemShape } from './http/error-shape.js';
 import { oidcClient } from './people/oidc-client.js';
 import { oidcSettings } from './people/oidc-config.js';
-import { issuerCalls } from './tokens/issuer-calls.js';
-import { issuerKeys } from './tokens/issuer-keys.js';
-import { refusalLog } from './tokens/refusal-log.js';
-import { recordRefusals } from './tokens/store.js';
+import { issuerCalls } from './token-exchange/issuer-calls.js';
+import { issuerKeys } from './token-exchange/issuer-keys.js';
+import { refusalLog } from './token-exchange/refusal-log.js';
+import { recordRefusals } from './token-exchange/store.js';
 
 const service = {
   name: 'cluster-api',

@@ -14,9 +14,9 @@ import type { Credentials } from './http/caller.js';
 import { type RequestLimits, requestLimits } from './http/limits.js';
 import type { EventNotifications } from './operations/operation-waits.js';
 import type { OidcClient } from './people/oidc-client.js';
-import type { IssuerCalls } from './tokens/issuer-calls.js';
-import type { KeysOf } from './tokens/issuer-keys.js';
-import type { RefusalLog } from './tokens/refusal-log.js';
+import type { IssuerCalls } from './token-exchange/issuer-calls.js';
+import type { KeysOf } from './token-exchange/issuer-keys.js';
+import type { RefusalLog } from './token-exchange/refusal-log.js';
 import { type Upstreams, upstreams } from './upstreams.js';
 
 /** What the process is connected to. Tests replace parts of it. */

@@ -31,7 +31,7 @@ import { actionRoutes } from './actions/routes.js';
 import { demoRoutes } from './demos/routes.js';
 import { changesAreHeld, DnsError, teamSuspended, tokenUnknown } from './dns-error.js';
 import { dnsErrors } from './http/error-shape.js';
-import { type RateLimits, type RequestLimits, requestLimits } from './http/rate-limits.js';
+import { type RateLimits, type RequestLimits, requestLimits } from './http/limits.js';
 import { rrsetRoutes } from './rrsets/routes.js';
 import { buildServices, type Connections, type ServicesConfig } from './services.js';
 import { tokenRoutes } from './token/routes.js';

@@ -36,7 +36,7 @@ import {
 } from '@corral/dns-data';
 import type { HcloudClient } from '@corral/hcloud';
 import type { Log, Metrics } from '@corral/service';
-import type { RequestLimits } from './http/rate-limits.js';
+import type { RequestLimits } from './http/limits.js';
 import type { NameServers } from './name-servers.js';
 import { type ZoneDirectory, type Zones, zoneDirectory, zonesOf } from './zones/zone-directory.js';
 

@@ -3,7 +3,7 @@ import { changesOf, recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
 import { found, invalidField, Problem } from '../problem.js';
-import type { IssuerCalls } from '../tokens/issuer-calls.js';
+import type { IssuerCalls } from '../token-exchange/issuer-calls.js';
 import { faultOfConditions } from './claim-conditions.js';
 import {
   countIssuers,

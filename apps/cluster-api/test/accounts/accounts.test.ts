@@ -8,10 +8,10 @@ import { startTokenIssuer, type TokenIssuer } from '@corral/testing/token-issuer
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { exportSPKI, importJWK, UnsecuredJWT } from 'jose';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
-import { issuerCalls } from '../../src/tokens/issuer-calls.js';
-import { issuerKeys, type KeysOf } from '../../src/tokens/issuer-keys.js';
-import { refusalLog } from '../../src/tokens/refusal-log.js';
-import { recordRefusals } from '../../src/tokens/store.js';
+import { issuerCalls } from '../../src/token-exchange/issuer-calls.js';
+import { issuerKeys, type KeysOf } from '../../src/token-exchange/issuer-keys.js';
+import { refusalLog } from '../../src/token-exchange/refusal-log.js';
+import { recordRefusals } from '../../src/token-exchange/store.js';
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import { checkedClient } from '../support/checked-client.js';
 import { addConnection, declare } from '../support/clusters.js';

@@ -2,7 +2,7 @@ import { NotAdmitted, type RequestScope, waiting } from '@corral/admission';
 import type { DnsCaller } from '@corral/auth';
 import { coversName, coversType } from '@corral/contracts';
 import { type ActionRecord, type CheckedAction, timedOutAction } from '@corral/dns-data';
-import { lookAgain } from '../rrsets/settling.js';
+import { lookAgain } from '../rrsets/settle-writes.js';
 import type { Follower, FollowUntil, Services } from '../services.js';
 import { followNameServers, isPropagating, type Missing, shownAction } from './follow-name-servers.js';
 

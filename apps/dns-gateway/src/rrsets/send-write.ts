@@ -27,7 +27,7 @@ import {
   upstreamUsedUp,
 } from '../dns-error.js';
 import type { Services, WriteAnswer } from '../services.js';
-import { lookAgain, settleDue, settleOwn } from './settling.js';
+import { lookAgain, settleDue, settleOwn } from './settle-writes.js';
 
 /** A write as requested. Its name and type may be invalid. */
 export interface AskedWrite {

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { aCaller } from '../../test/support/a-caller.js';
 import type { Services } from '../services.js';
 import type { CheckedWrite } from './send-write.js';
-import { settleOwn, type UnknownWrite } from './settling.js';
+import { settleOwn, type UnknownWrite } from './settle-writes.js';
 import { writeRrset } from './write-rrset.js';
 
 describe('writes', () => {

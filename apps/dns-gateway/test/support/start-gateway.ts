@@ -18,7 +18,7 @@ import { createHealth, createMetrics, type Log, silentLog } from '@corral/servic
 import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 import { type AppConfig, buildApp } from '../../src/build-app.js';
 import { dnsErrors } from '../../src/http/error-shape.js';
-import type { RateLimits } from '../../src/http/rate-limits.js';
+import type { RateLimits } from '../../src/http/limits.js';
 import { type NameServer, nameServers } from '../../src/name-servers.js';
 
 export const ZONE = 'example.test';
