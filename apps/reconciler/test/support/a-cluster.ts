@@ -118,7 +118,7 @@ export function aSteadyDesired({ known, ...more }: Parts = {}): Desired {
   });
 }
 
-type ShootParts = Omit<Partial<Shoot['metadata']>, 'annotations'> &
+export type ShootParts = Omit<Partial<Shoot['metadata']>, 'annotations'> &
   Omit<Partial<Shoot['status']>, 'lastOperation' | 'lastErrors'> & {
     annotations?: Record<string, string>;
     spec?: Record<string, unknown>;

@@ -1,4 +1,4 @@
-import { asOperationId, type Condition } from '@corral/contracts';
+import type { Condition } from '@corral/contracts';
 import { GardenError, type GardenErrorKind, type LastError, type Shoot } from '@corral/garden';
 import { describe, expect, it } from '@jest/globals';
 import {
@@ -19,12 +19,14 @@ import {
 import { classifyFailure, type Failure } from '../classify.js';
 import { decide } from '../decide/decide.js';
 import { learnedFrom } from '../decide/shoot-runs.js';
-import type { Desired, Observed, Verdict } from '../model.js';
+import type { Desired, Observed, OpenOperation, Verdict } from '../model.js';
 import { factsOf, observedHash } from '../observe.js';
 import { raisedIn } from '../raised-images.js';
 import { judge } from './judge.js';
 import { judgeFailure } from './judge-failure.js';
 import { unchangedVerdict, waitingOf, withWaiting } from './waiting.js';
+
+const aDeletion: OpenOperation = { ...anUpdate(5), kind: 'cluster.delete' };
 
 describe('operations', () => {
   type LastErrors = Partial<LastError>[];
@@ -171,14 +173,6 @@ describe('operations', () => {
       expect(observedHash(answered)).not.toBe(observedHash(seen));
     });
 
-    it('keeps running while the garden retries, and says why', () => {
-      const shoot = anUpdatedShoot('Error', { lastErrors: [{ description: 'resource_unavailable', codes: [] }] });
-      const verdict = verdictOf(anUpdatedDesired(), shoot);
-
-      expect(verdict.operation.to).toBe('running');
-      expect(reasonOf(verdict)).toBe('ProviderOutOfStock');
-    });
-
     it.each<[string, Partial<Desired['connection']>, LastErrors]>([
       ['to us', { phase: 'Rejected' }, []],
       ['to the garden', {}, [{ codes: ['ERR_INFRA_UNAUTHENTICATED'] }]],
@@ -201,44 +195,30 @@ describe('operations', () => {
   });
 
   describe('a deletion', () => {
-    const desired = aSteadyDesired({
-      isDeleting: true,
-      operation: {
-        id: asOperationId('o3'),
-        kind: 'cluster.delete',
-        generation: 2,
-        state: 'running',
-        progress: 5,
-        acceptedAt: noon,
-      },
-    });
-    const going = (state: string, more: Parameters<typeof aShoot>[1] = {}) =>
+    const desired = aSteadyDesired({ isDeleting: true, operation: aDeletion });
+    const going = (state: string, codes: string[] = []) =>
       aShoot(desired, {
         generation: 2,
         deletionTimestamp: noon.toISOString(),
         lastOperation: { type: 'Delete', state, progress: 33 },
-        ...more,
+        lastErrors: codes.map((code) => ({ codes: [code] })),
       });
 
-    it('never succeeds through a run, since it ends with the row', () => {
-      expect(verdictOf(desired, going('Succeeded')).operation.to).toBe('running');
-    });
+    it.each([
+      ['never succeeds through a run, since it ends with the row', going('Succeeded'), 'Deleting'],
+      ['goes on', going('Processing'), 'Deleting'],
+      ['says what blocks it', going('Error', ['ERR_CLEANUP_CLUSTER_RESOURCES']), 'CleanupBlocked'],
+    ])('%s', (_what, shoot, reason) => {
+      const verdict = verdictOf(desired, shoot);
 
-    it('says what blocks it', () => {
-      const blocked = going('Error', { lastErrors: [{ codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'] }] });
-
-      expect(reasonOf(verdictOf(desired, going('Processing')))).toBe('Deleting');
-      expect(reasonOf(verdictOf(desired, blocked))).toBe('CleanupBlocked');
+      expect([verdict.operation.to, reasonOf(verdict)]).toEqual(['running', reason]);
     });
 
     it('waits, and says so, when no Shoot was ever observed', () => {
-      const unseen = aDesired({ isDeleting: true, operation: desired.operation });
+      const unseen = aDesired({ isDeleting: true, operation: aDeletion });
       const first = judge(unseen, absent, noon);
-      const second = judge(
-        { ...unseen, known: { ...unseen.known, conditions: first.conditions } },
-        absent,
-        minutesLater(1),
-      );
+      const known = { ...unseen.known, conditions: first.conditions };
+      const second = judge({ ...unseen, known }, absent, minutesLater(1));
 
       expect(first).toMatchObject({ phase: 'Deleting', operation: { to: 'running' }, nextPassMs: 70_000 });
       expect(reasonOf(first, 'AbsenceConfirmed')).toBe('Waiting');
@@ -259,61 +239,50 @@ describe('failures', () => {
     generation: 2,
     desiredHash: 'sha256:02',
     known: { appliedGeneration: 1, observedGeneration: 1 },
-    operation: {
-      id: asOperationId('o2'),
-      kind: 'cluster.update',
-      generation: 2,
-      state: 'running',
-      progress: 3,
-      acceptedAt: noon,
-    },
+    operation: anUpdate(3),
   });
   const shoot = present(aShoot(aSteadyDesired()));
   const verdictOf = (desired: Desired, seen: Observed | null, failure: Failure) =>
     judgeFailure(desired, seen, failure, minutesLater(9));
 
   describe('a failure that the team must fix', () => {
+    const { reason, message } = refused;
+
     it('ends the operation and says what is wrong with the specification', () => {
       const verdict = verdictOf(aDesired(), absent, refused);
 
       expect(verdict).toMatchObject({
         phase: 'Failed',
-        operation: { to: 'failed', code: 'refused_by_garden', message: 'The specification was refused: see region.' },
+        operation: { to: 'failed', code: 'refused_by_garden', message },
         nextPassMs: null,
       });
+      const lastTransitionTime = minutesLater(9).toISOString();
       expect(verdict?.conditions[0]).toEqual({
         type: 'SpecAccepted',
         status: 'False',
-        reason: 'SpecRefused',
-        message: 'The specification was refused: see region.',
-        lastTransitionTime: minutesLater(9).toISOString(),
+        reason,
+        message,
+        lastTransitionTime,
       });
     });
 
-    it('leaves a working cluster Degraded at its observed generation', () => {
+    it('leaves a working cluster Degraded at its observed generation, and needs no operation for it', () => {
       const verdict = verdictOf(changed, shoot, refused);
 
       expect(verdict).toMatchObject({ phase: 'Degraded', observedGeneration: 1 });
       expect(verdict?.conditions).toContainEqual(
-        expect.objectContaining({
-          type: 'Reconciled',
-          status: 'False',
-          reason: 'SpecRefused',
-          message: 'The specification was refused: see region.',
-        }),
+        expect.objectContaining({ type: 'Reconciled', status: 'False', reason, message }),
       );
-    });
-
-    it('leaves the operation alone when there is none', () => {
       expect(verdictOf({ ...changed, operation: null }, shoot, refused)?.operation).toEqual({ to: 'stay' });
     });
 
     it('keeps the time of its first occurrence', () => {
       const first = judgeFailure(changed, shoot, refused, noon);
       const known = { ...changed.known, conditions: first?.conditions ?? [] };
-      const second = verdictOf({ ...changed, known }, shoot, refused);
 
-      expect(second?.conditions[0]?.lastTransitionTime).toBe(noon.toISOString());
+      expect(verdictOf({ ...changed, known }, shoot, refused)?.conditions[0]?.lastTransitionTime).toBe(
+        noon.toISOString(),
+      );
     });
   });
 
@@ -368,14 +337,6 @@ describe('what keeps an operation', () => {
   const reconciledIn = ({ conditions }: ReturnType<typeof judge>) =>
     conditions.find(({ type }) => type === 'Reconciled');
 
-  const aDeletion = {
-    id: asOperationId('o3'),
-    kind: 'cluster.delete',
-    generation: 1,
-    state: 'running',
-    progress: 40,
-    acceptedAt: noon,
-  } as const;
   const deleting = aSteadyDesired({ isDeleting: true, operation: aDeletion });
   const going = (finalizers: string[], state = 'Succeeded') => {
     const shoot = aShoot(deleting, {
@@ -462,42 +423,41 @@ describe('what keeps an operation', () => {
       expect(judge(desired, seen, at).waiting).toBeNull();
     });
 
-    it('waits for nothing because of an image that the garden has raised', () => {
-      const image = { name: 'ubuntu', version: '24.4.0' };
-      const declared = anUpdatedDesired({}, { pools: [aPool({ image })], operation: anUpdate() });
-      const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' } })] });
-      const shoot = anUpdatedShoot('Processing', { spec, generation: 6, observedGeneration: 6 });
-      const desired = raisedIn(declared, factsOf(shoot).workers, [], at);
+    it('waits for the confirmation of its connection', () => {
+      const unverified = aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } });
 
-      const verdict = judge(desired, present(shoot), at);
+      expect(judge(unverified, absent, at).waiting?.reason).toBe('ConnectionNotReady');
+    });
+
+    const image = { name: 'ubuntu', version: '24.4.0' };
+    const declared = anUpdatedDesired({}, { pools: [aPool({ image })] });
+    const raisedTo = (more: object) => {
+      const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' }, ...more })] });
+      return { spec, generation: 6, observedGeneration: 6 };
+    };
+    const known = (shoot: Shoot) => raisedIn(declared, factsOf(shoot).workers, [], at);
+
+    it('waits for nothing because of an image that the garden has raised', () => {
+      const shoot = anUpdatedShoot('Processing', raisedTo({}));
+      const verdict = judge(known(shoot), present(shoot), at);
 
       expect(reconciledIn(verdict)?.message).toContain(
         'image.version of node pool general is 24.4.1 instead of 24.4.0',
       );
       expect(verdict.waiting).toBeNull();
-      const short = anUpdatedShoot('Error', { spec, generation: 6, observedGeneration: 6, ...outOfStock });
-      expect(judge(desired, present(short), at).waiting?.reason).toBe('ProviderOutOfStock');
+      const short = anUpdatedShoot('Error', { ...raisedTo({}), ...outOfStock });
+      expect(judge(known(shoot), present(short), at).waiting?.reason).toBe('ProviderOutOfStock');
     });
 
     it('is told of a raised image beside what a declaration can set back, and only there', () => {
-      const image = { name: 'ubuntu', version: '24.4.0' };
-      const declared = anUpdatedDesired({}, { pools: [aPool({ image })] });
-      const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' }, maximum: 9 })] });
-      const shoot = anUpdatedShoot('Succeeded', { spec, generation: 6, observedGeneration: 6 });
-
-      const { conditions } = judge(raisedIn(declared, factsOf(shoot).workers, [], at), present(shoot), at);
+      const shoot = anUpdatedShoot('Succeeded', raisedTo({ maximum: 9 }));
+      const { conditions } = judge(known(shoot), present(shoot), at);
 
       const told = (of: string) => conditions.find(({ type }) => type === of)?.message;
       expect([told('Reconciled')?.includes('24.4.1'), told('Drifted')]).toEqual([
         true,
         'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3.',
       ]);
-    });
-
-    it('waits for the confirmation of its connection', () => {
-      const connection = { ...aDesired().connection, phase: 'Unverified' as const, tokenVersion: 2 };
-
-      expect(judge({ ...aDesired(), connection }, absent, at).waiting?.reason).toBe('ConnectionNotReady');
     });
   });
 });
@@ -510,15 +470,18 @@ describe('what a pass waits for', () => {
   const afterFailures = (failures: number) => aDesired({ known: { failures } });
 
   describe('a failed pass', () => {
-    it.each<[GardenErrorKind, string]>([
+    it.each<[GardenErrorKind, string | null]>([
       ['unreachable', 'GardenUnavailable'],
       ['uncertain', 'GardenUnavailable'],
       ['server_error', 'GardenUnavailable'],
       ['unusable', 'GardenUnavailable'],
       ['credentials', 'GardenAccessDenied'],
       ['throttled', 'UpstreamThrottled'],
+      ['refused', null],
     ])('with garden error %s reports the reason and its start: %s', (kind, reason) => {
-      expect(waiting(gardenError(kind))).toEqual({ reason, message: expect.any(String), since: noon.toISOString() });
+      expect(waiting(gardenError(kind))).toEqual(
+        reason && { reason, message: expect.any(String), since: noon.toISOString() },
+      );
     });
 
     it('is reported as a platform fault when the error is a bug', () => {
@@ -529,10 +492,6 @@ describe('what a pass waits for', () => {
     it('after a concurrent write is reported only when it keeps failing', () => {
       expect(waiting(gardenError('exists'), afterFailures(1))).toBeNull();
       expect(waiting(gardenError('exists'), afterFailures(2))).toMatchObject({ reason: 'Retrying' });
-    });
-
-    it('has no waiting reason when the team must act', () => {
-      expect(waiting(gardenError('refused'))).toBeNull();
     });
 
     it('keeps its start time for the same reason, and resets it for another reason', () => {

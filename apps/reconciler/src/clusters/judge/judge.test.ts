@@ -1,5 +1,4 @@
 import {
-  asOperationId,
   type ClusterErrorCode,
   type ClusterPhase,
   type Condition,
@@ -22,93 +21,81 @@ import {
   aSteadyDesired,
   minutesLater,
   noon,
+  type ShootParts as Parts,
   present,
 } from '../../../test/support/a-cluster.js';
-import type { Desired, Observed, OpenOperation, Verdict } from '../model.js';
+import type { Desired, Observed, Verdict } from '../model.js';
 import { factsOf } from '../observe.js';
 import { judge } from './judge.js';
 import { nextTimeOf, observedCluster } from './observed-cluster.js';
 import { migrationOf, nextPassMsFor, progressOf } from './phase.js';
 import { problemOf, remainingIn, sentenceFor, workersIn } from './provider-problems.js';
 
+const steady = aSteadyDesired();
+const updated = anUpdatedDesired();
+const unhealthy = { conditions: [aCondition('EveryNodeReady', 'False')] };
+const operating = (type: string, state: string, codes?: string[]) => ({
+  lastOperation: { type, state },
+  ...(codes && { lastErrors: [{ codes }] }),
+});
+const deletedAtNoon = { deletionTimestamp: noon.toISOString() };
+const reasonOf = ({ conditions }: Verdict, type = 'Reconciled') =>
+  conditions.find((each) => each.type === type)?.reason;
+
 describe('the verdict', () => {
   const later = minutesLater(6);
-  const verdictOf = (desired: Desired, shoot: Shoot, now = later): Verdict => judge(desired, present(shoot), now);
-  const reasonOf = ({ conditions }: Verdict, type = 'Reconciled') =>
-    conditions.find((each) => each.type === type)?.reason;
 
   describe('the phase', () => {
-    const steady = aSteadyDesired();
-    const operating = (type: string, state: string) => ({ lastOperation: { type, state } });
-    const ill = { conditions: [aCondition('EveryNodeReady', 'False')] };
-    const falling = anUpdatedDesired({}, { spec: { ...steady.spec, hibernated: true } });
     const tried = { retriedGeneration: 1 };
+    const unseen = { observedGeneration: 0 };
+    const deleting = aSteadyDesired({ isDeleting: true });
+    const falling = anUpdatedDesired({}, { spec: { ...steady.spec, hibernated: true } });
+    const creating = (state: string) => aShoot(aDesired(), operating('Create', state));
+    const running = (state: string, more: Parts = {}) => aShoot(steady, { ...operating('Reconcile', state), ...more });
+    const sleepy = (state: string, desired: boolean, hibernated: boolean, more: Parts = {}) =>
+      anUpdatedShoot(state, { spec: { hibernation: { enabled: desired } }, hibernated, ...more });
+    const going = (state: string) => aShoot(steady, { generation: 2, ...deletedAtNoon, ...operating('Delete', state) });
 
     it.each<[ClusterPhase, string, Desired, Shoot]>([
-      [
-        'Pending',
-        'it has no seed',
-        aDesired(),
-        aShoot(aDesired(), { observedGeneration: 0, ...operating('Create', 'Pending') }),
-      ],
-      ['Pending', 'no run has started', aDesired(), aShoot(aDesired(), { observedGeneration: 0, lastOperation: null })],
-      ['Provisioning', 'it is being created', aDesired(), aShoot(aDesired(), operating('Create', 'Processing'))],
-      ['Provisioning', 'its creation is retried', aDesired(), aShoot(aDesired(), operating('Create', 'Error'))],
-      ['Provisioning', 'a retry is due', aDesired(), aShoot(aDesired(), operating('Create', 'Failed'))],
+      ['Pending', 'it has no seed', aDesired(), aShoot(aDesired(), { ...unseen, ...operating('Create', 'Pending') })],
+      ['Pending', 'no run has started', aDesired(), aShoot(aDesired(), { ...unseen, lastOperation: null })],
+      ['Provisioning', 'it is being created', aDesired(), creating('Processing')],
+      ['Provisioning', 'its creation is retried', aDesired(), creating('Error')],
+      ['Provisioning', 'a retry is due', aDesired(), creating('Failed')],
       [
         'Failed',
         'its creation has failed for good',
-        aDesired({ known: { retriedGeneration: 1, appliedTokenVersion: 1 } }),
-        aShoot(aDesired(), operating('Create', 'Failed')),
+        aDesired({ known: { ...tried, appliedTokenVersion: 1 } }),
+        creating('Failed'),
       ],
       ['Ready', 'everything is healthy', steady, aShoot(steady)],
-      ['Ready', 'the garden does its regular run', steady, aShoot(steady, operating('Reconcile', 'Processing'))],
+      ['Ready', 'the garden does its regular run', steady, running('Processing')],
       [
         'Ready',
         'its health is checked',
         steady,
         aShoot(steady, { conditions: [aCondition('EveryNodeReady', 'Progressing')] }),
       ],
-      ['Updating', 'a change is in progress', anUpdatedDesired(), anUpdatedShoot('Processing')],
-      ['Updating', 'a change is to start', anUpdatedDesired(), anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
+      ['Updating', 'a change is in progress', updated, anUpdatedShoot('Processing')],
+      ['Updating', 'a change is to start', updated, anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
       ['Updating', 'another manager changes it', steady, aShoot(steady, { generation: 2, observedGeneration: 1 })],
       [
         'Updating',
         'another manager’s change is in progress',
         aSteadyDesired({ known: { phase: 'Updating' } }),
-        aShoot(steady, { generation: 2, ...operating('Reconcile', 'Processing') }),
+        running('Processing', { generation: 2 }),
       ],
       ['Updating', 'its control plane migrates', steady, aShoot(steady, operating('Restore', 'Processing'))],
-      ['Degraded', 'a node is not ready', steady, aShoot(steady, ill)],
-      [
-        'Degraded',
-        'a regular run failed',
-        steady,
-        aShoot(steady, { ...operating('Reconcile', 'Error'), lastErrors: [{}] }),
-      ],
-      [
-        'Failed',
-        'its last run has failed for good',
-        aSteadyDesired({ known: tried }),
-        aShoot(steady, operating('Reconcile', 'Failed')),
-      ],
-      ['Hibernating', 'it is being hibernated', falling, anUpdatedShoot('Processing', asleep(true, false))],
-      ['Hibernated', 'it is hibernated', falling, anUpdatedShoot('Succeeded', asleep(true, true))],
-      [
-        'Hibernated',
-        'it is hibernated with unhealthy nodes',
-        falling,
-        anUpdatedShoot('Succeeded', { ...asleep(true, true), ...ill }),
-      ],
-      ['Resuming', 'it is being resumed', anUpdatedDesired(), anUpdatedShoot('Processing', asleep(false, true))],
-      [
-        'Resuming',
-        'it cannot resume for lack of servers',
-        anUpdatedDesired(),
-        anUpdatedShoot('Error', { ...asleep(false, true), lastErrors: [{}] }),
-      ],
-      ['Deleting', 'its deletion was requested', { ...steady, isDeleting: true }, aShoot(steady)],
-      ['Deleting', 'its deletion is retried', { ...steady, isDeleting: true }, going('Error')],
+      ['Degraded', 'a node is not ready', steady, aShoot(steady, unhealthy)],
+      ['Degraded', 'a regular run failed', steady, running('Error', { lastErrors: [{}] })],
+      ['Failed', 'its last run has failed for good', aSteadyDesired({ known: tried }), running('Failed')],
+      ['Hibernating', 'it is being hibernated', falling, sleepy('Processing', true, false)],
+      ['Hibernated', 'it is hibernated', falling, sleepy('Succeeded', true, true)],
+      ['Hibernated', 'it is hibernated with unhealthy nodes', falling, sleepy('Succeeded', true, true, unhealthy)],
+      ['Resuming', 'it is being resumed', updated, sleepy('Processing', false, true)],
+      ['Resuming', 'it cannot resume for lack of servers', updated, sleepy('Error', false, true, { lastErrors: [{}] })],
+      ['Deleting', 'its deletion was requested', deleting, aShoot(steady)],
+      ['Deleting', 'its deletion is retried', deleting, going('Error')],
       [
         'Failed',
         'its deletion has failed for good',
@@ -116,25 +103,19 @@ describe('the verdict', () => {
         going('Failed'),
       ],
     ])('is %s while %s', (phase, _, desired, shoot) => {
-      expect(verdictOf(desired, shoot).phase).toBe(phase);
+      expect(judge(desired, present(shoot), later).phase).toBe(phase);
     });
-
-    function asleep(desired: boolean, hibernated: boolean) {
-      return { spec: { hibernation: { enabled: desired } }, hibernated };
-    }
-    function going(state: string): Shoot {
-      return aShoot(steady, { generation: 2, deletionTimestamp: noon.toISOString(), ...operating('Delete', state) });
-    }
   });
 
   describe('a cluster', () => {
     const failed = (code: string) => ({ phase: 'Failed', operation: { to: 'failed', code } });
     const pending = { phase: 'Pending', operation: { to: 'running' } };
     const unverified = aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } });
+    const rejected = aDesired({ connection: { phase: 'Rejected' } });
     const gone = aSteadyDesired({ operation: anUpdate() });
     const migrating = { lastOperation: { type: 'Migrate' }, seedName: null, spec: { seedName: 'seed-b' } };
-    const restoring = { generation: 5, lastOperation: { type: 'Restore', state: 'Processing' } };
-    const newer = { ...anUpdatedDesired(), generation: 3, desiredHash: 'sha256:03' };
+    const restoring = present(aShoot(steady, { generation: 5, ...operating('Restore', 'Processing') }));
+    const newer = { ...updated, generation: 3, desiredHash: 'sha256:03' };
     const done = present(anUpdatedShoot('Succeeded'));
 
     it.each<[what: string, desired: Desired, seen: Observed, verdict: object, reason?: string]>([
@@ -142,7 +123,7 @@ describe('the verdict', () => {
       ['waits for its connection to be verified', unverified, absent, pending, 'ConnectionNotReady'],
       [
         'fails when its connection is rejected',
-        aDesired({ connection: { phase: 'Rejected' } }),
+        rejected,
         absent,
         { ...failed('provider_token_rejected'), nextPassMs: null },
       ],
@@ -160,17 +141,17 @@ describe('the verdict', () => {
         failed('name_collision'),
         'NameCollision',
       ],
-      ['has a seed', anUpdatedDesired(), done, { seedName: 'seed-hel', migrationPhase: null }],
+      ['has a seed', updated, done, { seedName: 'seed-hel', migrationPhase: null }],
       [
         'has none between two seeds',
-        anUpdatedDesired(),
+        updated,
         present(anUpdatedShoot('Succeeded', migrating)),
         { seedName: null, migrationPhase: 'Restoring' },
       ],
       [
         'waits for the migration of its control plane',
         anUpdatedDesired({ appliedGeneration: 1 }),
-        present(aShoot(aSteadyDesired(), restoring)),
+        restoring,
         { operation: { to: 'running' } },
         'ControlPlaneMigrating',
       ],
@@ -189,7 +170,7 @@ describe('the verdict', () => {
     });
 
     it('that failed has the condition of a missing Shoot, or of its healthy control plane', () => {
-      const stopped = verdictOf(anUpdatedDesired({ retriedGeneration: 2 }), anUpdatedShoot('Failed'));
+      const stopped = judge(anUpdatedDesired({ retriedGeneration: 2 }), present(anUpdatedShoot('Failed')), later);
       const conditions = [...judge(gone, absent, later).conditions, ...stopped.conditions];
 
       for (const type of ['ShootMissing', 'ControlPlaneReady']) {
@@ -200,7 +181,7 @@ describe('the verdict', () => {
     it('stays unchanged after a read that is older than the last write', () => {
       const desired = anUpdatedDesired({ conditions: [], seedName: 'seed-x', phase: 'Updating' });
 
-      expect(verdictOf(desired, anUpdatedShoot('Succeeded', { generation: 4 }))).toEqual({
+      expect(judge(desired, present(anUpdatedShoot('Succeeded', { generation: 4 })), later)).toEqual({
         phase: 'Updating',
         conditions: [],
         seedName: 'seed-x',
@@ -216,103 +197,86 @@ describe('the verdict', () => {
 });
 
 describe('conditions', () => {
-  const steady = aSteadyDesired();
   const conditionsOf = (desired: Desired, seen: Observed, now = noon): Condition[] => [
     ...judge(desired, seen, now).conditions,
   ];
-  const one = (type: string, desired: Desired, seen: Observed) =>
-    conditionsOf(desired, seen).find((each) => each.type === type);
+  /** A condition of a steady cluster, unless another is given. */
+  const one = (type: string, parts: Parts, desired = steady) =>
+    conditionsOf(desired, present(aShoot(steady, parts))).find((each) => each.type === type);
 
-  describe('conditions', () => {
-    it.each<[string, Desired, Observed]>([
-      ['before there is a Shoot', aDesired(), absent],
-      ['when a foreign Shoot has the name', aDesired(), { kind: 'foreign' }],
-      ['when the Shoot was removed by others', steady, absent],
-      ['before the first run', aDesired(), present(aShoot(aDesired(), { lastOperation: null, conditions: [] }))],
-      ['when everything is healthy', steady, present(aShoot(steady))],
-      ['during the deletion', { ...steady, isDeleting: true }, present(aShoot(steady))],
-      ['during the deletion of a cluster without an observed Shoot', aDesired({ isDeleting: true }), absent],
-    ])('include the five types of every cluster %s', (_, desired, seen) => {
-      const types = conditionsOf(desired, seen).map(({ type }) => type);
+  it.each<[string, Desired, Observed]>([
+    ['before there is a Shoot', aDesired(), absent],
+    ['when a foreign Shoot has the name', aDesired(), { kind: 'foreign' }],
+    ['when the Shoot was removed by others', steady, absent],
+    ['before the first run', aDesired(), present(aShoot(aDesired(), { lastOperation: null, conditions: [] }))],
+    ['during the deletion', { ...steady, isDeleting: true }, present(aShoot(steady))],
+    ['during the deletion of a cluster without an observed Shoot', aDesired({ isDeleting: true }), absent],
+  ])('include the five types of every cluster %s', (_, desired, seen) => {
+    const types = conditionsOf(desired, seen).map(({ type }) => type);
 
-      expect(types.slice(0, 5)).toEqual(conditionTypes);
-      expect(new Set(types).size).toBe(types.length);
-    });
-
-    it('are all true when everything is healthy', () => {
-      expect(conditionsOf(steady, present(aShoot(steady))).map(({ type, status }) => [type, status])).toEqual(
-        [...conditionTypes, ...allWell.map(({ type }) => type)].map((type) => [type, 'True']),
-      );
-    });
-
-    it('keep the time of their last status change', () => {
-      const first = conditionsOf(steady, present(aShoot(steady)), noon);
-      const known = { ...steady, known: { ...steady.known, conditions: first } };
-      const ill = aShoot(steady, { conditions: [aCondition('EveryNodeReady', 'False')] });
-      const second = conditionsOf(known, present(ill), minutesLater(9));
-      const since = Object.fromEntries(second.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]));
-
-      expect(since).toMatchObject({ Reconciled: noon.toISOString(), NodesReady: minutesLater(9).toISOString() });
-    });
-
-    it('contain no internals of the garden', () => {
-      const shoot = aShoot(steady, {
-        conditions: [aCondition('EveryNodeReady', 'False', 'see node 10.0.0.7')],
-        lastErrors: [{ description: 'shoot--t1a2b3c4--c9f8e7d6 in seed namespace: token abc' }],
-      });
-
-      expect(JSON.stringify(conditionsOf(steady, present(shoot)))).not.toMatch(
-        /gardenlet|10\.0\.0\.7|shoot--|token abc/,
-      );
-    });
+    expect(types.slice(0, 5)).toEqual(conditionTypes);
+    expect(new Set(types).size).toBe(types.length);
   });
 
-  describe('conditions of the garden', () => {
-    it.each([
-      ['True', 'True'],
-      ['False', 'False'],
-      ['Unknown', 'Unknown'],
-      ['Progressing', 'Unknown'],
-      ['', 'Unknown'],
-    ])('with status %s are reported as %s', (status, passedOn) => {
-      const shoot = aShoot(steady, { conditions: [aCondition('SystemComponentsHealthy', status, 'PodsCounted')] });
+  it('are all true when everything is healthy', () => {
+    expect(conditionsOf(steady, present(aShoot(steady))).map(({ type, status }) => [type, status])).toEqual(
+      [...conditionTypes, ...allWell.map(({ type }) => type)].map((type) => [type, 'True']),
+    );
+  });
 
-      expect(one('SystemComponentsHealthy', steady, present(shoot))).toMatchObject({
-        status: passedOn,
-        reason: 'PodsCounted',
-      });
+  it('keep the time of their last status change', () => {
+    const first = conditionsOf(steady, present(aShoot(steady)), noon);
+    const known = { ...steady, known: { ...steady.known, conditions: first } };
+    const second = conditionsOf(known, present(aShoot(steady, unhealthy)), minutesLater(9));
+    const since = Object.fromEntries(second.map(({ type, lastTransitionTime }) => [type, lastTransitionTime]));
+
+    expect(since).toMatchObject({ Reconciled: noon.toISOString(), NodesReady: minutesLater(9).toISOString() });
+  });
+
+  it('contain no internals of the garden', () => {
+    const shoot = aShoot(steady, {
+      conditions: [aCondition('EveryNodeReady', 'False', 'see node 10.0.0.7')],
+      lastErrors: [{ description: 'shoot--t1a2b3c4--c9f8e7d6 in seed namespace: token abc' }],
     });
 
-    it('are reported even when their type is unknown', () => {
-      const shoot = aShoot(steady, { conditions: [aCondition('BackupsHealthy', 'False')] });
+    expect(JSON.stringify(conditionsOf(steady, present(shoot)))).not.toMatch(/gardenlet|10\.0\.0\.7|shoot--|token abc/);
+  });
 
-      expect(one('BackupsHealthy', steady, present(shoot))).toMatchObject({
-        status: 'False',
-        message: 'This part of the cluster is reported as unhealthy.',
+  describe('of the garden', () => {
+    it.each([
+      ['SystemComponentsHealthy', 'True', 'True'],
+      ['SystemComponentsHealthy', 'Unknown', 'Unknown'],
+      ['SystemComponentsHealthy', 'Progressing', 'Unknown'],
+      ['SystemComponentsHealthy', '', 'Unknown'],
+      ['BackupsHealthy', 'False', 'False'],
+    ])('are passed on, also of unknown types: %s %s is %s', (type, status, passedOn) => {
+      expect(one(type, { conditions: [aCondition(type, status, 'PodsCounted')] })).toMatchObject({
+        status: passedOn,
+        reason: 'PodsCounted',
+        message: expect.stringMatching(/^(This part|The system|Whether the system) .*\.$/),
       });
     });
 
     it('are unknown during hibernation, although the garden reports them as true', () => {
       const sleeping = aSteadyDesired({ spec: { hibernated: true } });
-      const shoot = aShoot(sleeping, {
-        hibernated: true,
-        conditions: allWell.map(({ type }) => aCondition(type, 'True', 'ConditionNotChecked')),
-      });
-      const conditions = conditionsOf(sleeping, present(shoot)).filter(({ reason }) => reason === 'Hibernated');
+      const conditions = allWell.map(({ type }) => aCondition(type, 'True', 'ConditionNotChecked'));
+      const shoot = aShoot(sleeping, { hibernated: true, conditions });
 
-      expect(conditions.map(({ type }) => type)).toEqual([
-        'ControlPlaneReady',
-        'NodesReady',
-        ...allWell.map(({ type }) => type),
-      ]);
-      expect(conditions.every(({ status }) => status === 'Unknown')).toBe(true);
+      expect(
+        conditionsOf(sleeping, present(shoot))
+          .filter(({ reason }) => reason === 'Hibernated')
+          .map(({ type, status }) => `${type} ${status}`),
+      ).toEqual(
+        ['ControlPlaneReady', 'NodesReady', ...allWell.map(({ type }) => type)].map((type) => `${type} Unknown`),
+      );
     });
 
     it('are unknown when the garden reports them as not checked', () => {
-      const shoot = aShoot(steady, { conditions: [aCondition('APIServerAvailable', 'True', 'ConditionNotChecked')] });
+      const conditions = [aCondition('APIServerAvailable', 'True', 'ConditionNotChecked')];
 
-      expect(one('ControlPlaneReady', steady, present(shoot))?.status).toBe('Unknown');
-      expect(one('APIServerAvailable', steady, present(shoot))?.status).toBe('Unknown');
+      for (const type of ['ControlPlaneReady', 'APIServerAvailable']) {
+        expect(one(type, { conditions })?.status).toBe('Unknown');
+      }
     });
 
     it('include constraints that a team can resolve, which do not degrade the cluster', () => {
@@ -329,196 +293,124 @@ describe('conditions', () => {
     });
   });
 
-  describe('ControlPlaneReady', () => {
-    it.each([
-      ['True', 'True', 'True'],
-      ['True', 'False', 'False'],
-      ['False', 'True', 'False'],
-      ['Progressing', 'True', 'Unknown'],
-      ['Unknown', 'False', 'False'],
-    ])('with an API server %s and a control plane %s is %s', (apiServer, controlPlane, status) => {
-      const conditions = [aCondition('APIServerAvailable', apiServer), aCondition('ControlPlaneHealthy', controlPlane)];
+  it.each([
+    ['True', 'True', 'True'],
+    ['True', 'False', 'False'],
+    ['False', 'True', 'False'],
+    ['Progressing', 'True', 'Unknown'],
+    ['Unknown', 'False', 'False'],
+    [null, null, 'Unknown'],
+  ])('ControlPlaneReady with an API server %s and a control plane %s is %s', (apiServer, controlPlane, status) => {
+    const conditions = [
+      ...(apiServer === null ? [] : [aCondition('APIServerAvailable', apiServer)]),
+      ...(controlPlane === null ? [] : [aCondition('ControlPlaneHealthy', controlPlane)]),
+    ];
 
-      expect(one('ControlPlaneReady', steady, present(aShoot(steady, { conditions })))?.status).toBe(status);
-    });
-
-    it('is unknown while the garden reports nothing', () => {
-      expect(one('ControlPlaneReady', steady, present(aShoot(steady, { conditions: [] })))?.status).toBe('Unknown');
-    });
+    expect(one('ControlPlaneReady', { conditions })?.status).toBe(status);
   });
 
-  describe('NodesReady', () => {
-    it('names the pools that the provider has no capacity for', () => {
-      const shoot = aShoot(steady, {
-        lastOperation: { type: 'Reconcile', state: 'Error' },
-        lastErrors: [
-          { description: 'machine shoot--t1a2b3c4--c9f8e7d6-p1a2b3-hel1-dc2-7d9f4-x2x: resource_unavailable' },
-        ],
-      });
+  it('NodesReady names the pools that the provider has no capacity for, also when a cluster cannot resume', () => {
+    const description = 'machine shoot--t1a2b3c4--c9f8e7d6-p1a2b3-hel1-dc2-7d9f4-x2x: resource_unavailable';
+    const short = { ...operating('Reconcile', 'Error'), lastErrors: [{ description }] };
 
-      expect(one('NodesReady', steady, present(shoot))).toMatchObject({
+    for (const parts of [short, { ...short, hibernated: true }]) {
+      expect(one('NodesReady', parts)).toMatchObject({
         status: 'False',
         reason: 'ProviderOutOfStock',
         message: 'The provider has no capacity left for a machine type in hel1. Concerned: node pool general (cpx31).',
       });
-    });
+    }
+  });
 
-    it('says why a hibernated cluster cannot resume', () => {
-      const shoot = aShoot(steady, {
-        hibernated: true,
-        lastOperation: { type: 'Reconcile', state: 'Error' },
-        lastErrors: [{ codes: ['ERR_INFRA_RESOURCES_DEPLETED'] }],
-      });
+  const refused = operating('Reconcile', 'Failed', ['ERR_INFRA_UNAUTHORIZED']);
 
-      expect(one('NodesReady', steady, present(shoot))).toMatchObject({
-        status: 'False',
-        reason: 'ProviderOutOfStock',
-      });
+  it.each<[string, Partial<Desired['connection']>, Condition['status'], string, Parts?]>([
+    ['verified', {}, 'True', 'Verified'],
+    ['not verified yet', { phase: 'Unverified' }, 'Unknown', 'Unverified'],
+    ['rejected', { phase: 'Rejected' }, 'False', 'ProviderTokenRejected'],
+    ['replaced', { tokenVersion: 2 }, 'True', 'TokenRollingOut'],
+    ['replaced on the garden', { tokenVersion: 2, gardenTokenVersion: 2 }, 'True', 'TokenRollingOut'],
+    ['verified and lacks rights', {}, 'False', 'ProviderPermissionDenied', refused],
+    ['refused with its older token', { tokenVersion: 2, gardenTokenVersion: 2 }, 'True', 'TokenRollingOut', refused],
+  ])('ConnectionReady of a connection that is %s', (_, connection, status, reason, parts = {}) => {
+    expect(one('ConnectionReady', parts, aSteadyDesired({ connection }))).toMatchObject({ status, reason });
+  });
+
+  it('SpecAccepted names the pools whose minimum was raised to one node', () => {
+    const pools = [
+      aPool({ minimum: 0 }),
+      aPool({ name: 'batch', workerName: 'p2', minimum: 0 }),
+      aPool({ name: 'idle', workerName: 'p3', minimum: 0, maximum: 0 }),
+    ];
+
+    expect(conditionsOf(aDesired({ pools }), absent)[0]).toMatchObject({
+      type: 'SpecAccepted',
+      status: 'True',
+      reason: 'MinimumRaised',
+      message:
+        'The provider keeps at least one node in each pool with a maximum above zero: node pools general, batch.',
     });
   });
 
-  describe('ConnectionReady', () => {
-    const connected = (connection: Partial<Desired['connection']>, known: Partial<Desired['known']> = {}) =>
-      aSteadyDesired({ connection, known });
-    const refused = (lastUpdateTime = minutesLater(5)) =>
-      aShoot(steady, {
-        lastOperation: { type: 'Reconcile', state: 'Failed' },
-        lastErrors: [{ codes: ['ERR_INFRA_UNAUTHORIZED'], lastUpdateTime: lastUpdateTime.toISOString() }],
-      });
+  const begun = aSteadyDesired({ known: { observedGeneration: 0 } });
+  const short = {
+    ...operating('Reconcile', 'Processing'),
+    lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'], lastUpdateTime: minutesLater(2).toISOString() }],
+  };
+  const since = (minutes: number) => ({ retryCycleStartTime: minutesLater(minutes).toISOString() });
 
-    it.each<[string, Desired, Condition['status'], string]>([
-      ['verified', connected({}), 'True', 'Verified'],
-      ['not verified yet', connected({ phase: 'Unverified' }), 'Unknown', 'Unverified'],
-      ['rejected', connected({ phase: 'Rejected' }), 'False', 'ProviderTokenRejected'],
-      ['replaced', connected({ tokenVersion: 2 }), 'True', 'TokenRollingOut'],
-      ['replaced on the garden', connected({ tokenVersion: 2, gardenTokenVersion: 2 }), 'True', 'TokenRollingOut'],
-    ])('of a connection that is %s', (_, desired, status, reason) => {
-      expect(one('ConnectionReady', desired, present(aShoot(steady)))).toMatchObject({ status, reason });
-    });
-
-    it('is false when the token in use lacks rights, even if its verification succeeded', () => {
-      expect(one('ConnectionReady', steady, present(refused()))).toMatchObject({
-        status: 'False',
-        reason: 'ProviderPermissionDenied',
-      });
-    });
-
-    it('ignores the refusal of an older token', () => {
-      const renewed = connected({ tokenVersion: 2, gardenTokenVersion: 2 });
-
-      expect(one('ConnectionReady', renewed, present(refused()))?.status).toBe('True');
-    });
-  });
-
-  describe('SpecAccepted', () => {
-    it('names the pools whose minimum was raised to one node', () => {
-      const pools = [
-        aPool({ minimum: 0 }),
-        aPool({ name: 'batch', workerName: 'p2', minimum: 0 }),
-        aPool({ name: 'idle', workerName: 'p3', minimum: 0, maximum: 0 }),
-      ];
-
-      expect(one('SpecAccepted', aDesired({ pools }), absent)).toMatchObject({
-        status: 'True',
-        reason: 'MinimumRaised',
-        message:
-          'The provider keeps at least one node in each pool with a maximum above zero: node pools general, batch.',
-      });
-    });
-  });
-
-  describe('Reconciled', () => {
-    const operating = (type: string, state: string) => ({ lastOperation: { type, state } });
-
-    it('stays true during the garden’s own regular run', () => {
-      expect(one('Reconciled', steady, present(aShoot(steady, operating('Reconcile', 'Processing'))))?.status).toBe(
-        'True',
-      );
-    });
-
-    it('names a problem of this attempt, and reports an earlier one only as a retry', () => {
-      const errors = {
-        lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'], lastUpdateTime: minutesLater(2).toISOString() }],
-      };
-      const since = (minutes: number) => ({ retryCycleStartTime: minutesLater(minutes).toISOString() });
-      const reason = (more: object) =>
-        one(
-          'Reconciled',
-          steady,
-          present(aShoot(steady, { ...operating('Reconcile', 'Processing'), ...errors, ...more })),
-        )?.reason;
-
-      expect(reason(since(1))).toBe('ProviderQuotaExceeded');
-      expect(reason(since(3))).toBe('Retrying');
-      expect(reason({ generation: 2, observedGeneration: 1 })).toBe('Retrying');
-    });
-
-    it.each([
-      ['Pending', 'Create', 'Pending'],
-      ['Creating', 'Create', 'Processing'],
-      ['Updating', 'Reconcile', 'Processing'],
-    ])('is false for %s', (reason, type, state) => {
-      const desired = aSteadyDesired({ known: { observedGeneration: 0 } });
-
-      expect(one('Reconciled', desired, present(aShoot(desired, operating(type, state))))).toMatchObject({
-        status: 'False',
-        reason,
-      });
-    });
-
-    it('says when the cluster is deleted by others', () => {
-      const going = aShoot(steady, { deletionTimestamp: noon.toISOString(), ...operating('Delete', 'Processing') });
-
-      expect(one('Reconciled', steady, present(going))).toMatchObject({ status: 'False', reason: 'DeletedExternally' });
-    });
+  it.each<[string, Desired, Parts, string]>([
+    ['during the garden’s own regular run', steady, operating('Reconcile', 'Processing'), 'Reconciled'],
+    ['before the first run', begun, operating('Create', 'Pending'), 'Pending'],
+    ['during the creation', begun, operating('Create', 'Processing'), 'Creating'],
+    ['during a change', begun, operating('Reconcile', 'Processing'), 'Updating'],
+    [
+      'during a deletion by others',
+      steady,
+      { ...deletedAtNoon, ...operating('Delete', 'Processing') },
+      'DeletedExternally',
+    ],
+    ['after a problem of this attempt', steady, { ...short, ...since(1) }, 'ProviderQuotaExceeded'],
+    ['after a problem of the attempt before', steady, { ...short, ...since(3) }, 'Retrying'],
+    ['after one of an earlier change', steady, { ...short, generation: 2, observedGeneration: 1 }, 'Retrying'],
+  ])('Reconciled %s', (_when, desired, parts, reason) => {
+    const status = reason === 'Reconciled' ? 'True' : 'False';
+    expect(one('Reconciled', parts, desired)).toMatchObject({ status, reason });
   });
 });
 
-describe('migration', () => {
-  type Row = [
-    step: string,
-    desired: string | undefined,
-    actual: string | null,
-    type: string,
-    state: string,
-    phase: string | null,
-  ];
+describe('the migration phase of a control plane that', () => {
+  it.each<
+    [step: string, desired: string | undefined, actual: string | null, type: string, state: string, phase: unknown]
+  >([
+    ['is steady', 'a', 'a', 'Reconcile', 'Succeeded', null],
+    ['is about to migrate', 'b', 'a', 'Reconcile', 'Succeeded', 'Preparing'],
+    ['is about to migrate during a run', 'b', 'a', 'Reconcile', 'Processing', 'Preparing'],
+    ['is leaving its seed', 'b', 'a', 'Migrate', 'Processing', 'Migrating'],
+    ['fails to leave its seed', 'b', 'a', 'Migrate', 'Error', 'Migrating'],
+    ['is between two seeds', 'b', null, 'Migrate', 'Succeeded', 'Restoring'],
+    ['is restored on the new seed', 'b', 'b', 'Restore', 'Processing', 'Restoring'],
+    ['fails to be restored', 'b', 'b', 'Restore', 'Failed', 'Restoring'],
+    ['was restored', 'b', 'b', 'Restore', 'Succeeded', null],
+    ['is live migrating', 'b', 'a', 'LiveMigrate', 'Processing', 'Migrating'],
+    ['was live migrated', 'b', 'b', 'LiveMigrate', 'Succeeded', null],
+    ['has no seed yet', undefined, null, 'Create', 'Pending', null],
+    ['was given its first seed', 'a', null, 'Create', 'Pending', null],
+  ])('%s', (_, desired, actual, type, state, phase) => {
+    const parts = { spec: { seedName: desired }, seedName: actual, ...operating(type, state) };
 
-  describe('the migration phase of a control plane that', () => {
-    it.each<Row>([
-      ['is steady', 'a', 'a', 'Reconcile', 'Succeeded', null],
-      ['is about to migrate', 'b', 'a', 'Reconcile', 'Succeeded', 'Preparing'],
-      ['is about to migrate during a run', 'b', 'a', 'Reconcile', 'Processing', 'Preparing'],
-      ['is leaving its seed', 'b', 'a', 'Migrate', 'Processing', 'Migrating'],
-      ['fails to leave its seed', 'b', 'a', 'Migrate', 'Error', 'Migrating'],
-      ['is between two seeds', 'b', null, 'Migrate', 'Succeeded', 'Restoring'],
-      ['is restored on the new seed', 'b', 'b', 'Restore', 'Processing', 'Restoring'],
-      ['fails to be restored', 'b', 'b', 'Restore', 'Failed', 'Restoring'],
-      ['was restored', 'b', 'b', 'Restore', 'Succeeded', null],
-      ['is live migrating', 'b', 'a', 'LiveMigrate', 'Processing', 'Migrating'],
-      ['was live migrated', 'b', 'b', 'LiveMigrate', 'Succeeded', null],
-      ['has no seed yet', undefined, null, 'Create', 'Pending', null],
-      ['was given its first seed', 'a', null, 'Create', 'Pending', null],
-    ])('%s', (_, desired, actual, type, state, phase) => {
-      const shoot = aShoot(aSteadyDesired(), {
-        spec: { seedName: desired },
-        seedName: actual,
-        lastOperation: { type, state },
-      });
+    expect(migrationOf(factsOf(aShoot(steady, parts)))).toBe(phase);
+  });
 
-      expect(migrationOf(factsOf(shoot))).toBe(phase);
-    });
+  it('has no last operation is Restoring while the garden reports a migration start', () => {
+    const parts = {
+      spec: { seedName: 'b' },
+      seedName: null,
+      lastOperation: null,
+      migrationStartTime: noon.toISOString(),
+    };
 
-    it('has no last operation is Restoring while the garden reports a migration start', () => {
-      const shoot = aShoot(aSteadyDesired(), {
-        spec: { seedName: 'b' },
-        seedName: null,
-        lastOperation: null,
-        migrationStartTime: '2026-11-21T12:00:00Z',
-      });
-
-      expect(migrationOf(factsOf(shoot))).toBe('Restoring');
-    });
+    expect(migrationOf(factsOf(aShoot(steady, parts)))).toBe('Restoring');
   });
 });
 
@@ -543,50 +435,49 @@ describe('what is observed', () => {
     });
   };
 
-  describe('the observed cluster', () => {
-    it('contains version, API server, images and maintenance under the team’s names', () => {
-      expect(observedCluster(desired, factsOf(aTellingShoot()), noon)).toEqual({
-        kubernetes: { version: '1.34.3', supportedUntil: null },
-        apiServer: { url: 'https://api.web.example', certificateAuthorityData: null },
-        nodePools: [{ name: 'general', image: { name: 'ubuntu', version: '24.4.0' } }],
-        maintenance: {
-          next: '2026-11-21T21:00:00.000Z',
-          last: { at: '2026-11-20T21:03:00.000Z', state: 'Succeeded' },
-        },
-      });
-    });
+  const observed = observedCluster(desired, factsOf(aTellingShoot()), noon);
+  const laterOn = (more: Partial<typeof observed>) => ({
+    ...desired,
+    known: { ...desired.known, observed: { ...observed, ...more } },
+  });
 
-    it('is part of every verdict on a Shoot, without what the garden does not report', () => {
-      expect(judge(desired, present(aShoot(desired)), noon).observed).toEqual({
-        kubernetes: { version: '1.34.3', supportedUntil: null },
-        apiServer: null,
-        nodePools: [],
-        maintenance: { next: null, last: null },
-      });
-    });
-
-    it('keeps the end of support while the version stays the same', () => {
-      const observed = observedCluster(desired, factsOf(aTellingShoot()), noon);
-      const kubernetes = { version: '1.34.3', supportedUntil: '2027-01-01T00:00:00.000Z' };
-      const later = { ...desired, known: { ...desired.known, observed: { ...observed, kubernetes } } };
-
-      expect(observedCluster(later, factsOf(aTellingShoot()), noon).kubernetes).toEqual(kubernetes);
-      expect(observedCluster(later, factsOf(aTellingShoot('1.34.4')), noon).kubernetes?.supportedUntil).toBeNull();
+  it('contains version, API server, images and maintenance under the team’s names', () => {
+    expect(observed).toEqual({
+      kubernetes: { version: '1.34.3', supportedUntil: null },
+      apiServer: { url: 'https://api.web.example', certificateAuthorityData: null },
+      nodePools: [{ name: 'general', image: { name: 'ubuntu', version: '24.4.0' } }],
+      maintenance: {
+        next: '2026-11-21T21:00:00.000Z',
+        last: { at: '2026-11-20T21:03:00.000Z', state: 'Succeeded' },
+      },
     });
   });
 
-  describe('the certificate authority of a cluster', () => {
-    it('is kept until another one is read, even when the API server address changes', () => {
-      const observed = observedCluster(desired, factsOf(aTellingShoot()), noon);
-      const apiServer = { url: 'https://api.old.example', certificateAuthorityData: 'UEVN' };
-      const later = { ...desired, known: { ...desired.known, observed: { ...observed, apiServer } } };
-
-      expect(observedCluster(later, factsOf(aTellingShoot()), noon).apiServer).toEqual({
-        url: 'https://api.web.example',
-        certificateAuthorityData: 'UEVN',
-      });
-      expect(observedCluster(later, factsOf(aShoot(desired)), noon).apiServer).toBeNull();
+  it('is part of every verdict on a Shoot, without what the garden does not report', () => {
+    expect(judge(desired, present(aShoot(desired)), noon).observed).toEqual({
+      kubernetes: { version: '1.34.3', supportedUntil: null },
+      apiServer: null,
+      nodePools: [],
+      maintenance: { next: null, last: null },
     });
+  });
+
+  it('keeps the end of support while the version stays the same', () => {
+    const kubernetes = { version: '1.34.3', supportedUntil: '2027-01-01T00:00:00.000Z' };
+    const later = laterOn({ kubernetes });
+
+    expect(observedCluster(later, factsOf(aTellingShoot()), noon).kubernetes).toEqual(kubernetes);
+    expect(observedCluster(later, factsOf(aTellingShoot('1.34.4')), noon).kubernetes?.supportedUntil).toBeNull();
+  });
+
+  it('keeps the certificate authority until another one is read, even when the API server address changes', () => {
+    const later = laterOn({ apiServer: { url: 'https://api.old.example', certificateAuthorityData: 'UEVN' } });
+
+    expect(observedCluster(later, factsOf(aTellingShoot()), noon).apiServer).toEqual({
+      url: 'https://api.web.example',
+      certificateAuthorityData: 'UEVN',
+    });
+    expect(observedCluster(later, factsOf(aShoot(desired)), noon).apiServer).toBeNull();
   });
 
   describe('the next time of a daily window', () => {
@@ -602,38 +493,23 @@ describe('what is observed', () => {
   });
 });
 
-describe('progress and next pass', () => {
-  const operation = (progress: number): OpenOperation => ({
-    id: asOperationId('o1'),
-    kind: 'cluster.update',
-    generation: 1,
-    state: 'running',
-    progress,
-    acceptedAt: noon,
-  });
-  const runAt = (progress: number) =>
-    factsOf(aShoot(aSteadyDesired(), { lastOperation: { state: 'Processing', progress } }));
+describe('progress', () => {
+  it.each([
+    ['follows its run', 10, 43, 43],
+    ['never decreases when the garden starts another attempt', 70, 5, 70],
+    ['reaches 100 only with success', 0, 100, 99],
+    ['is never negative', 0, -4, 0],
+    ['stays the same while no run is in progress', 12, null, 12],
+  ])('%s', (_, shown, progress, expected) => {
+    const run =
+      progress === null ? null : factsOf(aShoot(steady, { lastOperation: { state: 'Processing', progress } }));
 
-  describe('progress', () => {
-    it.each([
-      ['follows its run', 10, 43, 43],
-      ['never decreases when the garden starts another attempt', 70, 5, 70],
-      ['reaches 100 only with success', 0, 100, 99],
-      ['is never negative', 0, -4, 0],
-    ])('%s', (_, shown, ran, expected) => {
-      expect(progressOf(operation(shown), runAt(ran))).toBe(expected);
-    });
-
-    it('stays the same while no run is in progress', () => {
-      expect(progressOf(operation(12), null)).toBe(12);
-    });
+    expect(progressOf(anUpdate(shown), run)).toBe(expected);
   });
 
-  describe('the next pass', () => {
-    it('is sooner while an operation is open', () => {
-      expect(nextPassMsFor({ ...aSteadyDesired(), operation: operation(3) })).toBe(15_000);
-      expect(nextPassMsFor(aSteadyDesired())).toBe(60_000);
-    });
+  it('has the next pass sooner while an operation is open', () => {
+    expect(nextPassMsFor(aSteadyDesired({ operation: anUpdate() }))).toBe(15_000);
+    expect(nextPassMsFor(steady)).toBe(60_000);
   });
 });
 
