@@ -7,16 +7,16 @@ import {
   type RecurringJob,
   startWorker,
 } from '@corral/queue';
-import { buildClusterWorkers, type ClusterOptions, type ClusterWorkers } from './clusters/workers.js';
-import { buildDnsWorkers, type DnsOptions, type DnsWorkers } from './dns/workers.js';
+import { buildClusterWorkers, type ClusterOptions } from './clusters/workers.js';
+import { buildDnsWorkers, type DnsOptions } from './dns/workers.js';
 import { dueMetrics } from './loop/metrics.js';
 import { tracedJobs } from './loop/work.js';
-import { buildMailWorkers, type MailOptions, type MailWorkers } from './mail/send-mails.js';
-import { buildServerWorkers, type ServerOptions, type ServerWorkers } from './servers/workers.js';
+import { buildMailWorkers, type MailOptions } from './mail/send-mails.js';
+import { buildServerWorkers, type ServerOptions } from './servers/workers.js';
 import type { Services } from './services.js';
-import { buildUsageWorkers, type UsageOptions, type UsageWorkers } from './upkeep/record-usage.js';
-import { buildRetentionWorkers, type RetentionOptions, type RetentionWorkers } from './upkeep/retention.js';
-import { buildWebhookWorkers, type WebhookOptions, type WebhookWorkers } from './webhooks/workers.js';
+import { buildUsageWorkers, type UsageOptions } from './upkeep/record-usage.js';
+import { buildRetentionWorkers, type RetentionOptions } from './upkeep/retention.js';
+import { buildWebhookWorkers, type WebhookOptions } from './webhooks/workers.js';
 
 interface WorkerSettings {
   /** How long running jobs may continue after `close`, in milliseconds. */
@@ -43,18 +43,6 @@ export interface WorkerOptions {
   readonly webhooks: WebhookOptions | null;
 }
 
-export interface Workers {
-  readonly dns: DnsWorkers;
-  readonly retention: RetentionWorkers;
-  readonly usage: UsageWorkers;
-  readonly clusters: ClusterWorkers | null;
-  readonly servers: ServerWorkers | null;
-  readonly mail: MailWorkers | null;
-  readonly webhooks: WebhookWorkers | null;
-  /** Starts to take jobs, and schedules the recurring ones. */
-  start(): StartedWorkers;
-}
-
 interface StartedWorkers {
   /** Resolves when every queue has been served once. */
   readonly ready: Promise<void>;
@@ -63,7 +51,7 @@ interface StartedWorkers {
 }
 
 /** The composition root. Has no effect until `start`. */
-export function buildWorkers(services: Services, options: WorkerOptions): Workers {
+export function buildWorkers(services: Services, options: WorkerOptions) {
   const { queue, metrics, log } = services;
   const { settings, intervals, backend } = options;
   const dns = buildDnsWorkers(services, options.dns);
@@ -80,20 +68,19 @@ export function buildWorkers(services: Services, options: WorkerOptions): Worker
   const queues = {
     dns: { handlers: tracedJobs(dns.handlers), concurrency: dns.concurrency },
     retention: besideEachOther({ ...retention.handlers, ...usage.handlers }),
-    ...clusterQueues(clusters),
-    ...serverQueue(servers),
-    ...mailQueue(mail),
-    ...webhookQueue(webhooks),
+    ...(clusters === null
+      ? {}
+      : {
+          clusters: { handlers: clusters.handlers.clusters, concurrency: clusters.concurrency },
+          upkeep: besideEachOther(clusters.handlers.upkeep),
+        }),
+    ...(servers === null ? {} : { servers }),
+    ...(mail === null ? {} : { mail: { ...mail, handlers: tracedJobs(mail.handlers) } }),
+    ...(webhooks === null ? {} : { webhooks: { ...webhooks, handlers: tracedJobs(webhooks.handlers) } }),
   };
   return {
-    dns,
-    retention,
-    usage,
-    clusters,
-    servers,
-    mail,
-    webhooks,
-    start() {
+    /** Starts to take jobs, and schedules the recurring ones. */
+    start(): StartedWorkers {
       const { closeMs, lockMs } = settings;
       const worker = startWorker({ ...backend, queues, log, metrics, closeMs, lockMs });
       dns.start();
@@ -120,26 +107,4 @@ export function schedule(queue: Queue, served: Partial<JobHandlers>, intervals: 
     const everyMs = intervalOf(name, intervals);
     if (everyMs !== null) queue.schedule(name, everyMs);
   }
-}
-
-function serverQueue(servers: ServerWorkers | null) {
-  return servers === null ? {} : { servers: { handlers: servers.handlers, concurrency: servers.concurrency } };
-}
-
-function mailQueue(mail: MailWorkers | null) {
-  return mail === null ? {} : { mail: { handlers: tracedJobs(mail.handlers), concurrency: mail.concurrency } };
-}
-
-function webhookQueue(webhooks: WebhookWorkers | null) {
-  if (webhooks === null) return {};
-  return { webhooks: { handlers: tracedJobs(webhooks.handlers), concurrency: webhooks.concurrency } };
-}
-
-function clusterQueues(clusters: ClusterWorkers | null) {
-  if (clusters === null) return {};
-  const { handlers, concurrency } = clusters;
-  return {
-    clusters: { handlers: handlers.clusters, concurrency },
-    upkeep: besideEachOther(handlers.upkeep),
-  };
 }

@@ -7,12 +7,10 @@ import { mailVariables } from './mail/connect-mail-server.js';
 /** The formatter pads the cells of tables. */
 const unpadded = (markdown: string): string => markdown.replace(/ +/g, ' ').replace(/-{3,}/g, '---');
 
-describe('the README', () => {
-  it('lists every variable as declared', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+it('the README lists every variable as declared', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-    expect(unpadded(readme)).toContain(unpadded(configTable(reconcilerConfig)));
-  });
+  expect(unpadded(readme)).toContain(unpadded(configTable(reconcilerConfig)));
 });
 
 const enough = {

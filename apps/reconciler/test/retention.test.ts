@@ -6,7 +6,7 @@ import { deleteRows } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { countOperations, openOperationMetrics, operationEndMetrics } from '../src/upkeep/operations.js';
 import { operatorMetrics } from '../src/upkeep/operator-metrics.js';
-import { ownTables, tableSizeMetrics, tableSizes } from '../src/upkeep/retention.js';
+import { ownTables, tableSizeMetrics } from '../src/upkeep/retention.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './support/cluster-rows.js';
 import { oldRows, smallSteps, sweep, ZONE_ID } from './support/sweep-rows.js';
 
@@ -102,48 +102,44 @@ describe('sweeps', () => {
       expect(await sweep(at.pool)).toEqual({});
     });
 
-    describe('sessions', () => {
-      it.each([
-        ['became idle 31 days ago', { idle: '-31 days', absolute: '-25 days' }, false],
-        ['expired 31 days ago', { idle: '-31 days', absolute: '-31 days' }, false],
-        ['were revoked 31 days ago', { idle: '-30.5 days', absolute: '-25 days', revoked: '-31 days' }, false],
-        ['ended 29 days ago', { idle: '-29 days', absolute: '-23 days' }, true],
-        ['were revoked 29 days ago', { idle: '-28 days', absolute: '-23 days', revoked: '-29 days' }, true],
-        ['are active', { idle: '11 hours', absolute: '6 days' }, true],
-      ])('that %s', async (_what, { idle, absolute, revoked = null }: Record<string, string | null>, stays) => {
-        await add(
-          `INSERT INTO session (user_id, hash, idle_expires_at, expires_at, revoked_at)
-       VALUES ($1, $2, now() + $3::interval, now() + $4::interval, now() + $5::interval)`,
-          [userId, randomBytes(32), idle, absolute, revoked],
-        );
+    it.each([
+      ['became idle 31 days ago', { idle: '-31 days', absolute: '-25 days' }, false],
+      ['expired 31 days ago', { idle: '-31 days', absolute: '-31 days' }, false],
+      ['were revoked 31 days ago', { idle: '-30.5 days', absolute: '-25 days', revoked: '-31 days' }, false],
+      ['ended 29 days ago', { idle: '-29 days', absolute: '-23 days' }, true],
+      ['were revoked 29 days ago', { idle: '-28 days', absolute: '-23 days', revoked: '-29 days' }, true],
+      ['are active', { idle: '11 hours', absolute: '6 days' }, true],
+    ])('sessions that %s', async (_what, { idle, absolute, revoked = null }: Record<string, string | null>, stays) => {
+      await add(
+        `INSERT INTO session (user_id, hash, idle_expires_at, expires_at, revoked_at)
+     VALUES ($1, $2, now() + $3::interval, now() + $4::interval, now() + $5::interval)`,
+        [userId, randomBytes(32), idle, absolute, revoked],
+      );
 
-        expect(await sweep(at.pool)).toEqual(stays ? {} : { sessions: 1 });
+      expect(await sweep(at.pool)).toEqual(stays ? {} : { sessions: 1 });
 
-        expect([await count('session'), await count('app_user')]).toEqual([stays ? 1 : 0, 1]);
-      });
+      expect([await count('session'), await count('app_user')]).toEqual([stays ? 1 : 0, 1]);
     });
 
-    describe('invitations', () => {
-      it.each([
-        ['were accepted 31 days ago', { expires: '-20 days', accepted: '-31 days' }, false],
-        ['were revoked 31 days ago', { expires: '-20 days', revoked: '-31 days' }, false],
-        ['expired 31 days ago', { expires: '-31 days' }, false],
-        ['were accepted 29 days ago', { expires: '-20 days', accepted: '-29 days' }, true],
-        ['expired 29 days ago', { expires: '-29 days' }, true],
-        ['wait for an answer', { expires: '13 days' }, true],
-      ])('that %s', async (_what, dates: Record<string, string>, stays) => {
-        const { expires, accepted = null, revoked = null } = dates;
-        await add(
-          `INSERT INTO invitation (team_id, email, role, invited_by, created_at, expires_at, accepted_at, revoked_at)
-       VALUES ($1, 'bob@acme.test', 'member', $2, now() - interval '1 year', now() + $3::interval, now() + $4::interval,
-               now() + $5::interval)`,
-          [teamId, userId, expires, accepted, revoked],
-        );
+    it.each([
+      ['were accepted 31 days ago', { expires: '-20 days', accepted: '-31 days' }, false],
+      ['were revoked 31 days ago', { expires: '-20 days', revoked: '-31 days' }, false],
+      ['expired 31 days ago', { expires: '-31 days' }, false],
+      ['were accepted 29 days ago', { expires: '-20 days', accepted: '-29 days' }, true],
+      ['expired 29 days ago', { expires: '-29 days' }, true],
+      ['wait for an answer', { expires: '13 days' }, true],
+    ])('invitations that %s', async (_what, dates: Record<string, string>, stays) => {
+      const { expires, accepted = null, revoked = null } = dates;
+      await add(
+        `INSERT INTO invitation (team_id, email, role, invited_by, created_at, expires_at, accepted_at, revoked_at)
+     VALUES ($1, 'bob@acme.test', 'member', $2, now() - interval '1 year', now() + $3::interval, now() + $4::interval,
+             now() + $5::interval)`,
+        [teamId, userId, expires, accepted, revoked],
+      );
 
-        expect(await sweep(at.pool)).toEqual(stays ? {} : { invitations: 1 });
+      expect(await sweep(at.pool)).toEqual(stays ? {} : { invitations: 1 });
 
-        expect(await count('invitation')).toBe(stays ? 1 : 0);
-      });
+      expect(await count('invitation')).toBe(stays ? 1 : 0);
     });
 
     describe('operations', () => {
@@ -268,16 +264,14 @@ describe('sweeps', () => {
       });
     });
 
-    describe('a sweep', () => {
-      it('sweeps the other tables when one fails, and fails afterwards', async () => {
-        await given.entry(teamId, tokenId, '401 days');
-        const [first, ...others] = smallSteps();
-        const rules = [{ ...(first as (typeof others)[number]), since: 'no_such_column' }, ...others];
+    it('a sweep sweeps the other tables when one fails, and fails afterwards', async () => {
+      await given.entry(teamId, tokenId, '401 days');
+      const [first, ...others] = smallSteps();
+      const rules = [{ ...(first as (typeof others)[number]), since: 'no_such_column' }, ...others];
 
-        await expect(sweep(at.pool, { rules })).rejects.toMatchObject({ code: '42703' });
+      await expect(sweep(at.pool, { rules })).rejects.toMatchObject({ code: '42703' });
 
-        expect(await ids('dns_audit_entry')).toEqual([]);
-      });
+      expect(await ids('dns_audit_entry')).toEqual([]);
     });
   });
 
@@ -497,46 +491,42 @@ describe('operations and sizes', () => {
       return [...text.matchAll(/^corral_operation_open_age_seconds\{.*\} (\S+)$/gm)].map(([, value = '']) => value);
     }
 
-    describe('the age of the oldest open operation', () => {
-      it('is 0 without open operations, and that of the oldest one while others are newer or ended', async () => {
-        expect(await scrape(at.prisma)).toEqual(['0']);
-        const team = await at.addTeam();
-        const connectionId = await at.addConnection(team);
-        const [ended, oldest] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
-        await at.declare(team, connectionId);
-        const age = 'UPDATE operation SET created_at = now() - make_interval(hours => $2) WHERE id = $1';
-        await at.pool.query(age, [oldest.operationId, 2]);
-        await at.pool.query(age, [ended.operationId, 5]);
-        await at.pool.query(
-          `UPDATE operation SET state = 'succeeded', progress = 100, finished_at = now() WHERE id = $1`,
-          [ended.operationId],
-        );
+    it('the age of the oldest open operation is 0 without open operations, and that of the oldest one while others are newer or ended', async () => {
+      expect(await scrape(at.prisma)).toEqual(['0']);
+      const team = await at.addTeam();
+      const connectionId = await at.addConnection(team);
+      const [ended, oldest] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
+      await at.declare(team, connectionId);
+      const age = 'UPDATE operation SET created_at = now() - make_interval(hours => $2) WHERE id = $1';
+      await at.pool.query(age, [oldest.operationId, 2]);
+      await at.pool.query(age, [ended.operationId, 5]);
+      await at.pool.query(
+        `UPDATE operation SET state = 'succeeded', progress = 100, finished_at = now() WHERE id = $1`,
+        [ended.operationId],
+      );
 
-        const [seconds] = await scrape(at.prisma);
+      const [seconds] = await scrape(at.prisma);
 
-        expect(Number(seconds)).toBeGreaterThanOrEqual(2 * 3_600);
-        expect(Number(seconds)).toBeLessThan(5 * 3_600);
-      });
+      expect(Number(seconds)).toBeGreaterThanOrEqual(2 * 3_600);
+      expect(Number(seconds)).toBeLessThan(5 * 3_600);
     });
 
-    describe('overdue operations', () => {
-      it('are open for longer than their kind may; those that have ended are not counted', async () => {
-        const team = await at.addTeam();
-        const connectionId = await at.addConnection(team);
-        const [open, ended] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
-        await at.declare(team, connectionId);
-        await at.pool.query(
-          `UPDATE operation SET kind = 'connection.verify', created_at = now() - interval '301 s',
-                            state = CASE WHEN id = $2 THEN 'cancelled' ELSE state END,
-                            finished_at = CASE WHEN id = $2 THEN now() END
-       WHERE id IN ($1, $2)`,
-          [open.operationId, ended.operationId],
-        );
+    it('overdue operations are open for longer than their kind may; those that have ended are not counted', async () => {
+      const team = await at.addTeam();
+      const connectionId = await at.addConnection(team);
+      const [open, ended] = [await at.declare(team, connectionId), await at.declare(team, connectionId)];
+      await at.declare(team, connectionId);
+      await at.pool.query(
+        `UPDATE operation SET kind = 'connection.verify', created_at = now() - interval '301 s',
+                          state = CASE WHEN id = $2 THEN 'cancelled' ELSE state END,
+                          finished_at = CASE WHEN id = $2 THEN now() END
+     WHERE id IN ($1, $2)`,
+        [open.operationId, ended.operationId],
+      );
 
-        const lines = (await pageOf(at.prisma)).match(/^corral_operations_overdue\{kind="connection.verify".*$/gm);
+      const lines = (await pageOf(at.prisma)).match(/^corral_operations_overdue\{kind="connection.verify".*$/gm);
 
-        expect(lines).toEqual([expect.stringMatching(/ 1$/)]);
-      });
+      expect(lines).toEqual([expect.stringMatching(/ 1$/)]);
     });
   });
 
@@ -547,7 +537,7 @@ describe('operations and sizes', () => {
       await at.pool.query('CREATE TABLE somebody_elses (id int)');
       await at.pool.query('ANALYZE');
       const all = createMetrics({ service: 'test' });
-      tableSizeMetrics(all, tableSizes(at.pool));
+      tableSizeMetrics(all, at.pool);
 
       const text = await all.registry.metrics();
 

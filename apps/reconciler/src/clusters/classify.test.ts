@@ -193,25 +193,21 @@ describe('a refusal', () => {
   );
 });
 
-describe('a conflict', () => {
-  it.each([
-    ['over the identity', { uidMismatch: true, causes: [] }],
-    ['with a write in between', {}],
-    ['over a field', { causes: [{ field: '.spec.hibernation.enabled', manager: 'kubectl' }] }],
-  ])('%s is retried after the next read', (_, details) => {
-    expect(classified(garden('conflict', details), { failures: 9 }).kind).toBe('retry');
-  });
+it.each([
+  ['over the identity', { uidMismatch: true, causes: [] }],
+  ['with a write in between', {}],
+  ['over a field', { causes: [{ field: '.spec.hibernation.enabled', manager: 'kubectl' }] }],
+])('a conflict %s is retried after the next read', (_, details) => {
+  expect(classified(garden('conflict', details), { failures: 9 }).kind).toBe('retry');
 });
 
-describe('a quota of the garden', () => {
-  it('is retried slowly without limit', () => {
-    const after = (failures: number) => classified(garden('quota_exceeded'), { failures, random: 0.999 });
+it('a quota of the garden is retried slowly without limit', () => {
+  const after = (failures: number) => classified(garden('quota_exceeded'), { failures, random: 0.999 });
 
-    expect(after(0)).toMatchObject({ code: 'platform_quota_exceeded', reason: 'PlatformQuotaExceeded' });
-    expect([0, 500].map((failures) => Math.round((after(failures) as { afterMs: number }).afterMs / 1_000))).toEqual([
-      30, 300,
-    ]);
-  });
+  expect(after(0)).toMatchObject({ code: 'platform_quota_exceeded', reason: 'PlatformQuotaExceeded' });
+  expect([0, 500].map((failures) => Math.round((after(failures) as { afterMs: number }).afterMs / 1_000))).toEqual([
+    30, 300,
+  ]);
 });
 
 describe('an error before the request to the garden', () => {
@@ -280,15 +276,13 @@ describe('delays', () => {
   });
 });
 
-describe('the index of a pool', () => {
-  it('counts rendered pools only', () => {
-    const desired = aDesired({
-      pools: [aPool({ maximum: 0, minimum: 0 }), aPool({ name: 'second', workerName: 'p2' })],
-    });
-    const error = garden('refused', { fields: [{ field: 'spec.provider.workers[0].minimum', message: '' }] });
+it('the index of a pool counts rendered pools only', () => {
+  const desired = aDesired({
+    pools: [aPool({ maximum: 0, minimum: 0 }), aPool({ name: 'second', workerName: 'p2' })],
+  });
+  const error = garden('refused', { fields: [{ field: 'spec.provider.workers[0].minimum', message: '' }] });
 
-    expect(classifyFailure(error, { desired, step: 'applyShoot', random: () => 0 })).toMatchObject({
-      fields: [{ pointer: '/spec/nodePools/1/minimum' }],
-    });
+  expect(classifyFailure(error, { desired, step: 'applyShoot', random: () => 0 })).toMatchObject({
+    fields: [{ pointer: '/spec/nodePools/1/minimum' }],
   });
 });

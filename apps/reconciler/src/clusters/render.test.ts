@@ -59,6 +59,14 @@ describe('rendering', () => {
   const unpublished = { apiVersion: providerApi, kind: 'WorkerConfig', publicIP: false };
   const tolerance = 'spec.controlPlane.highAvailability.failureTolerance.type';
   const networks = 'spec.provider.infrastructureConfig.networks';
+  const imagePath = 'worker0.machine.image';
+  const ubuntu = { [`${imagePath}.name`]: 'ubuntu' };
+  const pinnedImages = { 'spec.maintenance.autoUpdate.machineImageVersion': false };
+  const machine = (type: string, architecture: string | undefined) => under('worker0.machine', { type, architecture });
+  const nodeRange = (cidr: string) => ({
+    'spec.networking.nodes': cidr,
+    [`${networks}.workersConfiguration.cidr`]: cidr,
+  });
   const longName = 'a-name-as-long-as-names-of-pools-may-be-50-characters';
 
   /** What is declared other than in golden/one-pool.yaml, and what differs in the Shoot then. */
@@ -76,11 +84,7 @@ describe('rendering', () => {
     ['high availability', declaring({ controlPlaneHA: true }), { [tolerance]: 'node' }],
     ['protection from deletion', declaring({ deletionProtection: true }), {}],
     ['plan', declaring({ plan: 'annual' }), { 'metadata.annotations.corral.dev/plan': 'annual' }],
-    [
-      'node CIDR',
-      connecting({ nodeCIDR: '172.18.0.0/16' }),
-      { 'spec.networking.nodes': '172.18.0.0/16', [`${networks}.workersConfiguration.cidr`]: '172.18.0.0/16' },
-    ],
+    ['node CIDR', connecting({ nodeCIDR: '172.18.0.0/16' }), nodeRange('172.18.0.0/16')],
     ['pod CIDR', connecting({ podCIDR: '100.64.0.0/12' }), { 'spec.networking.pods': '100.64.0.0/12' }],
     ['service CIDR', connecting({ serviceCIDR: '10.112.0.0/20' }), { 'spec.networking.services': '10.112.0.0/20' }],
     ['network', connecting({ existingNetwork: 'backbone' }), { [`${networks}.existingNetwork`]: 'backbone' }],
@@ -95,30 +99,14 @@ describe('rendering', () => {
     ],
     ['name of a pool', pooling({ name: longName }), { 'worker0.labels.corral.dev/pool': longName }],
     ['machine type', pooling({ machineType: 'cpx51' }), { 'worker0.machine.type': 'cpx51' }],
-    [
-      'architecture',
-      pooling({ machineType: 'cax21' }),
-      { 'worker0.machine.type': 'cax21', 'worker0.machine.architecture': 'arm64' },
-    ],
-    [
-      'machine type that is gone',
-      pooling({ machineType: 'gone1' }),
-      { 'worker0.machine.type': 'gone1', 'worker0.machine.architecture': undefined },
-    ],
-    ['image', pooling({ image: { name: 'ubuntu' } }), { 'worker0.machine.image.name': 'ubuntu' }],
-    [
-      'image version',
-      pooling({ image }),
-      {
-        'spec.maintenance.autoUpdate.machineImageVersion': false,
-        'worker0.machine.image.name': 'a',
-        'worker0.machine.image.version': '1',
-      },
-    ],
+    ['architecture', pooling({ machineType: 'cax21' }), machine('cax21', 'arm64')],
+    ['machine type that is gone', pooling({ machineType: 'gone1' }), machine('gone1', undefined)],
+    ['image', pooling({ image: { name: 'ubuntu' } }), ubuntu],
+    ['image version', pooling({ image }), { ...pinnedImages, ...under(imagePath, image) }],
     [
       'image options',
       pooling({ image: { name: 'ubuntu', ...options } }),
-      { 'worker0.machine.image.name': 'ubuntu', ...under('worker0.machine.image.providerConfig', options) },
+      { ...ubuntu, ...under(`${imagePath}.providerConfig`, options) },
     ],
     ['pool without public addresses', pooling({ publicIP: false }), under('worker0.providerConfig', unpublished)],
     ['minimum', pooling({ minimum: 2 }), { 'worker0.minimum': 2 }],
@@ -168,20 +156,18 @@ describe('rendering', () => {
     });
   });
 
-  describe('names given by a team', () => {
-    it('appear only in labels and annotations, so the garden does not limit their length', () => {
-      const desired = aDesired({
-        name: 'a-cluster',
-        team: { ...base.team, slug: 'a-team' },
-        pools: [aPool({ name: 'a-pool' })],
-      });
-      const { metadata, spec } = renderShoot(desired, settings);
-      const { labels: _, annotations: __, ...identity } = metadata;
-      const [{ labels, ...worker }] = (spec.provider as { workers: [{ labels: object }] }).workers;
-
-      expect(JSON.stringify([identity, { ...spec, provider: worker }])).not.toMatch(/a-cluster|a-team|a-pool/);
-      expect(labels).toEqual({ 'corral.dev/pool': 'a-pool' });
+  it('names given by a team appear only in labels and annotations, so the garden does not limit their length', () => {
+    const desired = aDesired({
+      name: 'a-cluster',
+      team: { ...base.team, slug: 'a-team' },
+      pools: [aPool({ name: 'a-pool' })],
     });
+    const { metadata, spec } = renderShoot(desired, settings);
+    const { labels: _, annotations: __, ...identity } = metadata;
+    const [{ labels, ...worker }] = (spec.provider as { workers: [{ labels: object }] }).workers;
+
+    expect(JSON.stringify([identity, { ...spec, provider: worker }])).not.toMatch(/a-cluster|a-team|a-pool/);
+    expect(labels).toEqual({ 'corral.dev/pool': 'a-pool' });
   });
 
   const refusals: [pointer: string, Desired][] = [
@@ -279,16 +265,12 @@ describe('raised images', () => {
 
   describe('the image of a pool is raised', () => {
     const ubuntu = (version: string) => ({ name: 'ubuntu', version });
+    const arch = (version: string) => ({ name: 'arch', version });
 
     it.each([
       ['when the declared version has expired and a later one runs', ubuntu('24.4.0'), ubuntu('24.4.1'), '24.4.1'],
       ['when the declared version is gone from the catalogue', ubuntu('22.4.9'), ubuntu('22.4.10'), '22.4.10'],
-      [
-        'when the image is gone from the catalogue',
-        { name: 'arch', version: '1.0.0' },
-        { name: 'arch', version: '2.0.0' },
-        '2.0.0',
-      ],
+      ['when the image is gone from the catalogue', arch('1.0.0'), arch('2.0.0'), '2.0.0'],
       ['never while the declared version is offered', ubuntu('22.4.10'), ubuntu('24.4.1'), null],
       ['never to an earlier version', ubuntu('24.4.2'), ubuntu('24.4.1'), null],
       ['never to another image', ubuntu('24.4.0'), { name: 'arch', version: '99.0.0' }, null],
@@ -302,6 +284,7 @@ describe('raised images', () => {
 describe('observing', () => {
   const unseen = aDesired();
   const seen = aSteadyDesired();
+  const odd = aShoot(seen, { spec: { kubernetes: { version: 'latest' } } });
   const strange = { 'corral.dev/cluster-id': 'another', 'corral.dev/managed': 'true' };
 
   describe('a Shoot with the cluster’s name', () => {
@@ -377,29 +360,22 @@ describe('observing', () => {
     });
   });
 
-  describe('the running version', () => {
-    it.each([
-      ['is the version of the Shoot', present(aShoot(seen)), '1.34.3'],
-      [
-        'is null when it is not a semantic version',
-        present(aShoot(seen, { spec: { kubernetes: { version: 'latest' } } })),
-        null,
-      ],
-      ['is null without a Shoot', absent, null],
-      ['is null for a foreign Shoot', { kind: 'foreign' } as const, null],
-    ])('%s', (_, from, version) => {
-      expect(runningVersion(from)).toBe(version);
-    });
+  it.each([
+    ['is the version of the Shoot', present(aShoot(seen)), '1.34.3'],
+    ['is null when it is not a semantic version', present(odd), null],
+    ['is null without a Shoot', absent, null],
+    ['is null for a foreign Shoot', { kind: 'foreign' } as const, null],
+  ])('the running version %s', (_, from, version) => {
+    expect(runningVersion(from)).toBe(version);
   });
 
+  const lastUpdateTime = minutesLater(9).toISOString();
+  const authorityRotation = { phase: 'Prepared', initiatedAt: null, completedAt: null };
   const hashOf = (more: Parameters<typeof aShoot>[1] = {}) => observedHash(aShoot(seen, more));
 
   describe('the digest of a Shoot', () => {
     it.each<[string, Parameters<typeof aShoot>[1]]>([
-      [
-        'a heartbeat',
-        { conditions: allWell.map((each) => ({ ...each, lastUpdateTime: minutesLater(9).toISOString() })) },
-      ],
+      ['a heartbeat', { conditions: allWell.map((each) => ({ ...each, lastUpdateTime })) }],
       ['other messages', { conditions: allWell.map((each) => ({ ...each, message: 'as gardenlet-8 says' })) }],
       ['another resource version', { resourceVersion: '77' }],
       ['another successful regular run', { lastOperation: { lastUpdateTime: minutesLater(99).toISOString() } }],
@@ -411,14 +387,8 @@ describe('observing', () => {
     });
 
     it.each<[string, Parameters<typeof aShoot>[1]]>([
-      [
-        'the address of its API server',
-        { advertisedAddresses: [{ name: 'external', url: 'https://api.example.org' }] },
-      ],
-      [
-        'progress of its certificate authority rotation',
-        { authorityRotation: { phase: 'Prepared', initiatedAt: null, completedAt: null } },
-      ],
+      ['its API server’s address', { advertisedAddresses: [{ name: 'external', url: 'https://api.example.org' }] }],
+      ['progress of its authority rotation', { authorityRotation }],
       ['another UID', { uid: 'uid-2' }],
       ['a change of its specification', { generation: 2 }],
       ['a run that is due', { observedGeneration: 0 }],

@@ -55,20 +55,6 @@ export interface ClusterOptions {
   readonly readPrices: (token: string) => Promise<PricesReading>;
 }
 
-export interface ClusterWorkers {
-  /** Number of rows that are due or have a running pass, without those that wait for the garden. */
-  countDue(): Promise<number>;
-  pass(clusterId: ClusterId, stop: AbortSignal): Promise<PassResult>;
-  verify(signal: AbortSignal): Promise<number>;
-  refreshPrices(signal: AbortSignal): Promise<number>;
-  countNodes(signal: AbortSignal): Promise<number>;
-  keepNames(signal: AbortSignal): Promise<number>;
-  readonly handlers: { readonly clusters: JobHandlers<'clusters'>; readonly upkeep: JobHandlers<'upkeep'> };
-  readonly concurrency: number;
-  /** Watches the Shoots and probes the garden unless another process does. */
-  start(): { close(): Promise<void> };
-}
-
 /** The names of what one process of an installation does. */
 const [WATCH, PROBE] = ['watch-shoots', 'probe-garden'] as const;
 
@@ -80,7 +66,7 @@ const AUTHORITIES_MAX = 2_000;
 const WATCH_LEASE_MS = 8_000;
 
 /** Wires the loops over clusters and their connections. Has no effect until `start`. */
-export function buildClusterWorkers(services: Services, options: ClusterOptions): ClusterWorkers {
+export function buildClusterWorkers(services: Services, options: ClusterOptions) {
   const { pool, prisma, queue, log } = services;
   const { settings, garden, keys, verifyToken, readPrices } = options;
   const leases = leaseStore(pool, clusterTable);
@@ -159,11 +145,6 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
   const reconcile = reconcileHandler({ pass, traced: passTraces(prisma), gate, jobs, metrics, log });
   return {
     countDue: leases.countDue,
-    pass,
-    verify,
-    refreshPrices: refresh,
-    countNodes: count,
-    keepNames: keep,
     handlers: {
       clusters: { 'reconcile-cluster': reconcile },
       upkeep: {
@@ -183,9 +164,10 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
         'count-nodes': withSignal(count),
         'clean-up-garden': withSignal(unlessHeld(holds, cleanUp)),
         'keep-names': withSignal(unlessHeld(holds, keep)),
-      },
+      } satisfies JobHandlers<'upkeep'>,
     },
     concurrency: settings.concurrency,
+    /** Watches the Shoots and probes the garden unless another process does. */
     start() {
       const watch = async (signal: AbortSignal): Promise<void> => {
         try {
@@ -194,17 +176,18 @@ export function buildClusterWorkers(services: Services, options: ClusterOptions)
           metrics.watching.set(0);
         }
       };
-      const leading = lead({
+      return lead({
         store: leadershipStore(services),
         tasks: { [WATCH]: watch, [PROBE]: probe },
         holder: randomUUID(),
         leaseMs: WATCH_LEASE_MS,
         log,
       });
-      return { close: () => leading.close() };
     },
   };
 }
+
+export type ClusterWorkers = ReturnType<typeof buildClusterWorkers>;
 
 /** Makes the rows due that wait for the garden. */
 const wakerOf =

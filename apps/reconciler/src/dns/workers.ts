@@ -45,29 +45,13 @@ export interface DnsOptions {
   readonly hcloud: HcloudClient;
 }
 
-export interface DnsWorkers {
-  settleWrites(signal: AbortSignal): Promise<SettleResult>;
-  lookUpActions(): Promise<LookUpResult>;
-  zoneSync(request: SyncRequest, signal: AbortSignal): Promise<SyncResult>;
-  /** Null when there is no demo zone. */
-  readonly demoZoneSync: ((request: SyncRequest, signal: AbortSignal) => Promise<SyncResult>) | null;
-  expireDemos(signal: AbortSignal): Promise<ExpireResult>;
-  clearDemos(signal: AbortSignal): Promise<ClearResult>;
-  endRrsets: ReturnType<typeof endRrsets>;
-  readonly handlers: JobHandlers<'dns'>;
-  /** Maximum number of concurrent jobs: one pass of each loop, and room for a request. */
-  readonly concurrency: number;
-  /** Requests a sync. */
-  start(): void;
-}
-
 /** Delay before an uncertain deletion is settled, because the upstream may still be processing it. */
 const SETTLE_AFTER_MS = 2_000;
 /** Time that a write needs besides the upstream call before its lease may end. */
 const LEASE_MARGIN_MS = 5_000;
 
 /** Wires the loops over the DNS mirror. Has no effect until `start`. */
-export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOptions): DnsWorkers {
+export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOptions) {
   const { pool, prisma, queue, metrics, log } = services;
   const { zoneName, demoZoneName, graceMs, upstreamMsMax } = settings;
   const settlements = settlementStore(prisma);
@@ -88,16 +72,8 @@ export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOpt
     intervalMs: settings.actionIntervalMs,
     runningMsMax: settings.actionRunningMsMax,
   });
-  const syncOf = (name: string, owners: ZoneOwners) =>
-    zoneSync({
-      ...shared,
-      zoneName: name,
-      owners,
-      store,
-      runs,
-      mirror: mirrorStore(pool),
-      withZoneLock: zoneLock(pool),
-    });
+  const zones = { ...shared, store, runs, mirror: mirrorStore(pool), withZoneLock: zoneLock(pool) };
+  const syncOf = (name: string, owners: ZoneOwners) => zoneSync({ ...zones, zoneName: name, owners });
   const sync = syncOf(zoneName, 'teams');
   const syncDemos = demoZoneName === null ? null : syncOf(demoZoneName, 'demos');
   const expire = expireDemos({ ends, metrics: recorded, log });
@@ -120,22 +96,17 @@ export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOpt
     endRrsets: end,
     lookUpActions: lookUp,
     handlers: dnsHandlers({
-      settle,
-      lookUp,
-      sync,
-      syncDemos,
-      expire,
-      clear,
-      end,
+      ...{ settle, lookUp, sync, syncDemos, expire, clear, end, queue, graceMs },
       holds: holdStore(prisma),
-      queue,
-      graceMs,
     }),
+    /** One pass of each loop, and room for a request. */
     concurrency: 8,
-    // The schedule keeps its interval across restarts. A start triggers a sync immediately.
+    /** Requests a sync: the schedule keeps its interval across restarts. */
     start: () => void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' }),
   };
 }
+
+export type DnsWorkers = ReturnType<typeof buildDnsWorkers>;
 
 type Sync = (request: SyncRequest, signal: AbortSignal) => Promise<SyncResult>;
 

@@ -20,21 +20,19 @@ const render = (more: Partial<InvitationMail> = {}) =>
 const renderForApi = (more: Partial<InvitationMail> = {}) =>
   renderInvitation(invitation(more), { kind: 'api', url: API });
 
+const accept = 'invitations/0197b2f0-0000-7000-8000-000000000001';
+const textWith = (...how: string[]) =>
+  [
+    'Bob (bob@acme.test) invites you to join as a member of the team “Rockets”.',
+    ...how,
+    'The invitation is valid until 5 December 2026, 12:34 UTC.',
+    'You received this mail because someone entered the address ada@acme.test. If you did not expect it, ignore it.\n',
+  ].join('\n\n');
+
 describe('an invitation mail', () => {
   it('names the inviter, the team, the link and the expiry', () => {
     expect(render().text).toBe(
-      [
-        'Bob (bob@acme.test) invites you to join as a member of the team “Rockets”.',
-        '',
-        'To accept, sign in with the address ada@acme.test and open:',
-        '',
-        `${CONSOLE}/invitations/0197b2f0-0000-7000-8000-000000000001/`,
-        '',
-        'The invitation is valid until 5 December 2026, 12:34 UTC.',
-        '',
-        'You received this mail because someone entered the address ada@acme.test. If you did not expect it, ignore it.',
-        '',
-      ].join('\n'),
+      textWith('To accept, sign in with the address ada@acme.test and open:', `${CONSOLE}/${accept}/`),
     );
     expect(render()).toMatchObject({ to: 'ada@acme.test', subject: 'Invitation to the team Rockets' });
   });
@@ -43,36 +41,24 @@ describe('an invitation mail', () => {
     const { text, html } = renderForApi();
 
     expect(text).toBe(
-      [
-        'Bob (bob@acme.test) invites you to join as a member of the team “Rockets”.',
-        '',
+      textWith(
         'To accept, sign in to the API with the address ada@acme.test, then send this request with your session:',
-        '',
-        `POST ${API}/invitations/0197b2f0-0000-7000-8000-000000000001/accept/`,
-        '',
+        `POST ${API}/${accept}/accept/`,
         `How to sign in, and a page that sends requests: ${API}/docs/`,
-        '',
-        'The invitation is valid until 5 December 2026, 12:34 UTC.',
-        '',
-        'You received this mail because someone entered the address ada@acme.test. If you did not expect it, ignore it.',
-        '',
-      ].join('\n'),
+      ),
     );
-    expect(html).toContain(`<pre>POST ${API}/invitations/0197b2f0-0000-7000-8000-000000000001/accept/</pre>`);
+    expect(html).toContain(`<pre>POST ${API}/${accept}/accept/</pre>`);
   });
 
   it('links only to existing pages', () => {
     const linksIn = ({ html }: { html: string }) => [...html.matchAll(/href="([^"]*)"/g)].map(([, link]) => link);
 
-    expect(linksIn(render())).toEqual([`${CONSOLE}/invitations/0197b2f0-0000-7000-8000-000000000001/`]);
+    expect(linksIn(render())).toEqual([`${CONSOLE}/${accept}/`]);
     expect(linksIn(renderForApi())).toEqual([`${API}/docs/`]);
   });
 
-  it('names the role', () => {
+  it('names the role, and an inviter without a name by the address only', () => {
     expect(render({ role: 'admin' }).text).toContain('to join as an administrator of the team');
-  });
-
-  it('shows an inviter without a name by the address only', () => {
     expect(render({ inviterName: 'bob@acme.test' }).text).toMatch(/^bob@acme\.test invites you/);
   });
 
@@ -105,16 +91,14 @@ describe('an invitation mail', () => {
   });
 });
 
-describe('the place to accept an invitation', () => {
-  it.each([
-    ['the console at its own URL', `${CONSOLE}//`, API, true, { kind: 'console', url: CONSOLE }],
-    ['that console although the API serves none', `${CONSOLE}//`, API, false, { kind: 'console', url: CONSOLE }],
-    ['the console that the API serves', undefined, `${API}/`, true, { kind: 'console', url: `${API}/console` }],
-    ['the API when there is no console', undefined, `${API}/`, false, { kind: 'api', url: API }],
-    ['unknown without either', undefined, undefined, true, null],
-  ])('is %s', (_where, consoleUrl, apiUrl, consoleEnabled, place) => {
-    expect(placeOf({ consoleUrl, apiUrl, consoleEnabled })).toEqual(place);
-  });
+it.each([
+  ['the console at its own URL', `${CONSOLE}//`, API, true, { kind: 'console', url: CONSOLE }],
+  ['that console although the API serves none', `${CONSOLE}//`, API, false, { kind: 'console', url: CONSOLE }],
+  ['the console that the API serves', undefined, `${API}/`, true, { kind: 'console', url: `${API}/console` }],
+  ['the API when there is no console', undefined, `${API}/`, false, { kind: 'api', url: API }],
+  ['unknown without either', undefined, undefined, true, null],
+])('the place to accept an invitation is %s', (_where, consoleUrl, apiUrl, consoleEnabled, place) => {
+  expect(placeOf({ consoleUrl, apiUrl, consoleEnabled })).toEqual(place);
 });
 
 describe('the delay after a failed delivery', () => {

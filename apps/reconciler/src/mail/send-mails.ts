@@ -77,15 +77,8 @@ export interface MailOptions {
   readonly mailServer: MailServer;
 }
 
-export interface MailWorkers {
-  sendMails(signal: AbortSignal): Promise<number>;
-  findNotifications(): Promise<number>;
-  readonly handlers: JobHandlers<'mail'>;
-  readonly concurrency: number;
-}
-
 /** Wires the loop over mails. */
-export function buildMailWorkers(services: Services, { settings, mailServer }: MailOptions): MailWorkers {
+export function buildMailWorkers(services: Services, { settings, mailServer }: MailOptions) {
   const { prisma, metrics, log } = services;
   const outcomes = metrics.counter({
     name: 'corral_mails_total',
@@ -109,7 +102,7 @@ export function buildMailWorkers(services: Services, { settings, mailServer }: M
     handlers: {
       'send-mails': withSignal(unlessHeld(holds, send)),
       'find-notifications': withSignal(unlessHeld(holds, find)),
-    },
+    } satisfies JobHandlers<'mail'>,
     concurrency: 2,
   };
 }

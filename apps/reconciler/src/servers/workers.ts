@@ -80,16 +80,8 @@ export interface ServerOptions {
   readonly keys: KeyRing;
 }
 
-export interface ServerWorkers {
-  /** Number of rows that are due or have a running pass, without those that wait for the garden. */
-  countDue(): Promise<number>;
-  pass(id: ServerId, stop: AbortSignal): Promise<ServerPassResult>;
-  readonly handlers: JobHandlers<'servers'>;
-  readonly concurrency: number;
-}
-
 /** Wires the loop over adopted servers. */
-export function buildServerWorkers(services: Services, options: ServerOptions): ServerWorkers {
+export function buildServerWorkers(services: Services, options: ServerOptions) {
   const { pool, prisma, queue, log } = services;
   const { settings, projects, keys } = options;
   const leases = leaseStore(pool, serverTable);
@@ -122,16 +114,11 @@ export function buildServerWorkers(services: Services, options: ServerOptions): 
     concurrency: settings.concurrency,
     handlers: {
       ...sweep,
-      'reconcile-server': reconcileServerHandler({
-        pass,
-        traced: passTraces(prisma),
-        jobs,
-        metrics,
-        log,
-      }),
-    },
+      'reconcile-server': reconcileServerHandler({ pass, traced: passTraces(prisma), jobs, metrics, log }),
+    } satisfies JobHandlers<'servers'>,
   };
 }
+export type ServerWorkers = ReturnType<typeof buildServerWorkers>;
 
 const noGarden = async (): Promise<never> => {
   throw new GardenError('unreachable', 'there is no garden');

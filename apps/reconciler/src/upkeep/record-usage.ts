@@ -1,6 +1,5 @@
 import { retentionLimits, type TeamId } from '@corral/contracts';
 import { type Pool, readClock } from '@corral/database';
-import type { JobHandlers } from '@corral/queue';
 import { withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
 import { clusterUsageOf, type SampleStore, sampleStore } from './usage.js';
@@ -73,13 +72,8 @@ export interface UsageOptions {
   };
 }
 
-export interface UsageWorkers {
-  record(signal: AbortSignal): Promise<number>;
-  readonly handlers: Pick<JobHandlers<'retention'>, 'record-usage'>;
-}
-
 /** Wires the recording of usage. */
-export function buildUsageWorkers(services: Services, { settings }: UsageOptions): UsageWorkers {
+export function buildUsageWorkers(services: Services, { settings }: UsageOptions) {
   const { pool, prisma, metrics } = services;
   const recorded = metrics.counter({
     name: 'corral_usage_recorded_total',
@@ -92,10 +86,7 @@ export function buildUsageWorkers(services: Services, { settings }: UsageOptions
     recordsLimit: settings.recordsLimit,
     onRecorded: (teams) => recorded.inc(teams),
   });
-  return {
-    record,
-    handlers: { 'record-usage': withSignal(record) },
-  };
+  return { handlers: { 'record-usage': withSignal(record) } };
 }
 
 /** Margin, so that no minute of an hour is deleted while it is added up. */

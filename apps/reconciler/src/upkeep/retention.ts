@@ -1,5 +1,4 @@
-import { type Pool, retentionRules, type Swept, sweepRetention } from '@corral/database';
-import type { JobHandlers } from '@corral/queue';
+import { type Pool, retentionRules, sweepRetention } from '@corral/database';
 import type { Metrics } from '@corral/service';
 import { withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
@@ -13,16 +12,8 @@ export interface RetentionOptions {
   };
 }
 
-export interface RetentionWorkers {
-  sweep(signal: AbortSignal): Promise<Swept>;
-  readonly handlers: Pick<JobHandlers<'retention'>, 'sweep-retention' | 'count-operations'>;
-}
-
-/** The least time between two reads of the sizes of tables, in milliseconds. */
-const SIZES_INTERVAL_MS = 60_000;
-
 /** Wires the sweep over rows past their retention, and the count of operations that end. */
-export function buildRetentionWorkers(services: Services, { settings }: RetentionOptions): RetentionWorkers {
+export function buildRetentionWorkers(services: Services, { settings }: RetentionOptions) {
   const { pool, prisma, metrics, log } = services;
   const swept = metrics.counter({
     name: 'corral_retention_rows_total',
@@ -32,17 +23,14 @@ export function buildRetentionWorkers(services: Services, { settings }: Retentio
   openOperationMetrics(metrics, prisma);
   operationEndMetrics(metrics, prisma);
   operatorMetrics(metrics, prisma);
-  tableSizeMetrics(metrics, tableSizes(pool));
+  tableSizeMetrics(metrics, pool);
   const sweep = sweepRetention({
     pool,
     rules: retentionRules(settings),
     log,
     onSwept: (rule, rows) => swept.inc({ rule }, rows),
   });
-  return {
-    sweep,
-    handlers: { 'sweep-retention': withSignal(sweep), 'count-operations': withSignal(countOperations(pool)) },
-  };
+  return { handlers: { 'sweep-retention': withSignal(sweep), 'count-operations': withSignal(countOperations(pool)) } };
 }
 
 /** Corral's own tables. The list bounds the metric labels. */
@@ -104,54 +92,37 @@ interface TableSize {
   readonly bytes: number;
 }
 
-const readSizes = {
-  text: `SELECT relname AS table, nullif(reltuples, -1)::float8 AS rows, pg_total_relation_size(oid)::float8 AS bytes
-         FROM pg_class
-         WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY($1::text[])`,
-};
-
-/**
- * Sizes of our tables, read in one statement and at most once per interval. Concurrent reads share one result.
- */
-export function tableSizes(pool: Pool) {
-  let last: { readonly at: number; readonly sizes: Promise<readonly TableSize[]> } | null = null;
-
-  const read = async (): Promise<readonly TableSize[]> =>
-    (await pool.query<TableSize>({ ...readSizes, values: [ownTables] })).rows;
-
-  /** @throws the error of Postgres, to all concurrent callers. The next call reads again */
-  return (): Promise<readonly TableSize[]> => {
-    if (last !== null && performance.now() - last.at < SIZES_INTERVAL_MS) return last.sizes;
-    const begun = { at: performance.now(), sizes: read() };
-    last = begun;
-    begun.sizes.catch(() => {
-      if (last === begun) last = null;
-    });
-    return begun.sizes;
-  };
-}
+const SIZES = `
+  SELECT relname AS table, nullif(reltuples, -1)::float8 AS rows, pg_total_relation_size(oid)::float8 AS bytes
+  FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY($1::text[])`;
 
 /** Every replica reports the same values: sum over tables, not over processes. */
-export function tableSizeMetrics(metrics: Metrics, read: () => Promise<readonly TableSize[]>): void {
+export function tableSizeMetrics(metrics: Metrics, pool: Pool): void {
+  const collectFrom = (valueOf: (size: TableSize) => number | null) =>
+    async function collect(this: Settable): Promise<void> {
+      // Without the database there is no value. A missing value is better than a stale one.
+      const sizes = await pool.query<TableSize>(SIZES, [ownTables]).catch(() => null);
+      this.reset();
+      for (const size of sizes?.rows ?? []) {
+        const value = valueOf(size);
+        if (value !== null) this.set({ table: size.table }, value);
+      }
+    };
   metrics.gauge({
     name: 'corral_table_rows',
     help: 'Estimated number of rows in a table',
     labelNames: ['table'],
-    async collect() {
-      this.reset();
-      // Without the database there is no value. A missing value is better than a stale one.
-      for (const { table, rows } of await read().catch(() => [])) {
-        if (rows !== null) this.set({ table }, rows);
-      }
-    },
+    collect: collectFrom(({ rows }) => rows),
   });
   metrics.gauge({
     name: 'corral_table_bytes',
     help: 'Size of a table on disk in bytes, with indexes and out-of-line storage',
     labelNames: ['table'],
-    async collect() {
-      this.reset();
-      for (const { table, bytes } of await read().catch(() => [])) this.set({ table }, bytes);
-    },
+    collect: collectFrom(({ bytes }) => bytes),
   });
+}
+
+interface Settable {
+  reset(): void;
+  set(labels: { table: string }, value: number): void;
 }

@@ -1,12 +1,11 @@
-import type { WebhookId } from '@corral/contracts';
-import type { JobHandlers, Queue } from '@corral/queue';
+import type { JobHandlers } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
 import type { CallGuard } from '@corral/service';
 import { holdStore, unlessHeld } from '../loop/hold.js';
 import { withSignal } from '../loop/work.js';
 import type { Services } from '../services.js';
 import { deliverWebhooks } from './deliver.js';
-import { type WebhookStore, webhookStore } from './store.js';
+import { webhookStore } from './store.js';
 
 export interface WebhookOptions {
   /** Decrypt the secrets of webhooks. */
@@ -14,19 +13,11 @@ export interface WebhookOptions {
   readonly guard: Pick<CallGuard, 'call'>;
 }
 
-export interface WebhookWorkers {
-  deliver(id: WebhookId, signal: AbortSignal): Promise<void>;
-  /** Sends the jobs of webhooks that are due. */
-  sweep(signal: AbortSignal): Promise<void>;
-  readonly handlers: JobHandlers<'webhooks'>;
-  readonly concurrency: number;
-}
-
 /** Webhooks that one sweep finds. The next one finds more. */
 const SWEPT_MAX = 500;
 
 /** Wires the deliveries to webhooks. */
-export function buildWebhookWorkers(services: Services, { keys, guard }: WebhookOptions): WebhookWorkers {
+export function buildWebhookWorkers(services: Services, { keys, guard }: WebhookOptions) {
   const { prisma, queue, metrics, log } = services;
   const deliveries = metrics.counter({
     name: 'corral_webhook_deliveries_total',
@@ -36,24 +27,21 @@ export function buildWebhookWorkers(services: Services, { keys, guard }: Webhook
   const store = webhookStore(prisma);
   const onOutcome = (outcome: string) => deliveries.inc({ outcome });
   const deliver = deliverWebhooks({ prisma, store, keys, call: guard.call, onOutcome, log });
-  const sweep = sweepWebhooks(store, queue);
-  const holds = holdStore(prisma);
-  return {
-    deliver,
-    sweep,
-    handlers: {
-      'deliver-webhook': ({ webhookId }, { signal }) => unlessHeld(holds, () => deliver(webhookId, signal))(signal),
-      'sweep-webhooks': withSignal(sweep),
-    },
-    concurrency: 16,
-  };
-}
-
-const sweepWebhooks =
-  (store: WebhookStore, queue: Queue) =>
-  async (signal: AbortSignal): Promise<void> => {
+  const sweep = async (signal: AbortSignal): Promise<void> => {
     for (const id of await store.findDue(SWEPT_MAX)) {
       if (signal.aborted) return;
       await queue.nudge('deliver-webhook', { webhookId: id }, { jobId: id });
     }
   };
+  const holds = holdStore(prisma);
+  return {
+    deliver,
+    /** Sends the jobs of webhooks that are due. */
+    sweep,
+    handlers: {
+      'deliver-webhook': ({ webhookId }, { signal }) => unlessHeld(holds, () => deliver(webhookId, signal))(signal),
+      'sweep-webhooks': withSignal(sweep),
+    } satisfies JobHandlers<'webhooks'>,
+    concurrency: 16,
+  };
+}

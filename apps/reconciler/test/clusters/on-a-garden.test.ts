@@ -61,16 +61,14 @@ describe('on a garden', () => {
   });
   afterAll(() => reconciler.stop());
 
-  describe('a garden with failures', () => {
-    it('that throttles and drops connections only delays operations', async () => {
-      const clusters = await declare(3);
-      at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect: { status: 429, retryAfter: 1 } });
-      at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect: { reset: 'before' } });
+  it('a garden with failures that throttles and drops connections only delays operations', async () => {
+    const clusters = await declare(3);
+    at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect: { status: 429, retryAfter: 1 } });
+    at.cloud.admin.addFaults({ match: { api: 'garden' }, times: 5, effect: { reset: 'before' } });
 
-      await wakeAll(reconciler, clusters);
+    await wakeAll(reconciler, clusters);
 
-      await expectCreatedOnce(clusters);
-    });
+    await expectCreatedOnce(clusters);
   });
 
   describe('a replaced token', () => {

@@ -144,42 +144,38 @@ describe('cluster pass', () => {
     });
   });
 
-  describe('a Project that was removed', () => {
-    it('is created again with its credentials for a cluster without a Shoot', async () => {
-      const world = await aWorld(at);
-      world.garden.faults.set('applyShoot', [{ when: 'before', kind: 'not_found' }]);
+  it('a Project that was removed is created again with its credentials for a cluster without a Shoot', async () => {
+    const world = await aWorld(at);
+    world.garden.faults.set('applyShoot', [{ when: 'before', kind: 'not_found' }]);
 
-      await untilSettled(world, world.cluster.operationId);
+    await untilSettled(world, world.cluster.operationId);
 
-      await expectConverged(world, world.cluster.operationId);
-      expect(world.garden.calls.filter((call) => call === 'ensureProject')).toHaveLength(2);
-      expect(world.garden.calls.filter((call) => call === 'applyCredentials')).toHaveLength(2);
-    });
+    await expectConverged(world, world.cluster.operationId);
+    expect(world.garden.calls.filter((call) => call === 'ensureProject')).toHaveLength(2);
+    expect(world.garden.calls.filter((call) => call === 'applyCredentials')).toHaveLength(2);
   });
 
-  describe('a token that the provider rejects in the garden', () => {
-    it('is verified again unless that was done recently', async () => {
-      const world = await aWorld(at);
-      await untilSettled(world, world.cluster.operationId);
-      world.garden.model.acceptedTokens.clear();
-      const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
+  it('a token that the provider rejects in the garden is verified again unless that was done recently', async () => {
+    const world = await aWorld(at);
+    await untilSettled(world, world.cluster.operationId);
+    world.garden.model.acceptedTokens.clear();
+    const { operationId } = await at.change(world.cluster, { spec: { hibernated: true } });
 
-      await untilSettled(world, operationId);
+    await untilSettled(world, operationId);
 
-      const readVerifyAt = async () =>
-        (await at.pool.query('SELECT verify_at FROM connection WHERE id = $1', [world.connectionId])).rows[0].verify_at;
-      expect(await at.operation(operationId)).toMatchObject({
-        state: 'failed',
-        error: { code: 'provider_token_rejected' },
-      });
-      expect(await readVerifyAt()).toEqual(expect.any(Date));
-      await at.pool.query(`UPDATE connection SET verify_at = NULL, verified_at = now() WHERE id = $1`, [
-        world.connectionId,
-      ]);
-      await at.change(world.cluster, { spec: { plan: 'monthly' } });
-      await passOn(world)(world.cluster.id, running());
-      expect(await readVerifyAt()).toBeNull();
+    const readVerifyAt = async () =>
+      (await at.pool.query('SELECT verify_at FROM connection WHERE id = $1', [world.connectionId])).rows[0].verify_at;
+    expect(await at.operation(operationId)).toMatchObject({
+      state: 'failed',
+      error: { code: 'provider_token_rejected' },
     });
+    expect(await readVerifyAt()).toEqual(expect.any(Date));
+    await at.pool.query(`UPDATE connection SET verify_at = NULL, verified_at = now() WHERE id = $1`, [
+      world.connectionId,
+    ]);
+    await at.change(world.cluster, { spec: { plan: 'monthly' } });
+    await passOn(world)(world.cluster.id, running());
+    expect(await readVerifyAt()).toBeNull();
   });
 
   describe('an operation that failed for a rejected token', () => {
@@ -229,18 +225,16 @@ describe('cluster pass', () => {
     });
   });
 
-  describe('the garden report of a pass after an error', () => {
-    it.each([
-      ['throttled', { kind: 'throttled', retryAfterMs: null }],
-      ['credentials', { kind: 'locked' }],
-      ['unreachable', { kind: 'away' }],
-      ['uncertain', { kind: 'away' }],
-      ['unusable', { kind: 'away' }],
-      ['refused', { kind: 'fine' }],
-      ['conflict', { kind: 'fine' }],
-    ] as const)('after %s', (kind, report) => {
-      expect(gardenReportOf(new GardenError(kind, 'apply shoots'))).toEqual(report);
-    });
+  it.each([
+    ['throttled', { kind: 'throttled', retryAfterMs: null }],
+    ['credentials', { kind: 'locked' }],
+    ['unreachable', { kind: 'away' }],
+    ['uncertain', { kind: 'away' }],
+    ['unusable', { kind: 'away' }],
+    ['refused', { kind: 'fine' }],
+    ['conflict', { kind: 'fine' }],
+  ] as const)('the garden report of a pass after an error after %s', (kind, report) => {
+    expect(gardenReportOf(new GardenError(kind, 'apply shoots'))).toEqual(report);
   });
 });
 

@@ -100,41 +100,39 @@ describe('the deletion of their records', () => {
 
   const HOUR = 3_600;
 
-  describe('a failed deletion', () => {
-    it('is retried with growing delays, and does not delay other demos', async () => {
-      await ended({ stuck: ['stuck'], fine: ['fine'] });
-      at.cloud.admin.addFaults({
-        match: { method: 'DELETE', path: '/stuck/' },
-        times: null,
-        effect: { status: 423, code: 'protected' },
-      });
-
-      let begunAt = Date.now();
-      expect((await clear()).deleted).toBe(1);
-      expect(upstreamNames(at)).toEqual(['stuck']);
-      for (const [failures, seconds] of [
-        [1, 10],
-        [2, 20],
-        [3, 40],
-      ] as const) {
-        const { clear_failures, clear_at } = await demoOf(at, 'stuck');
-        expect(clear_failures).toBe(failures);
-        const inSeconds = ((clear_at as Date).getTime() - begunAt) / 1_000;
-        expect(inSeconds).toBeGreaterThan(seconds - 1);
-        expect(inSeconds).toBeLessThanOrEqual((Date.now() - begunAt) / 1_000 + seconds + 1);
-        await passTime(at, -HOUR); // keeps it from being due on a slow machine
-        expect(await clear()).toEqual({ deleted: 0, end: 'done' });
-        expect((await demoOf(at, 'stuck')).clear_failures).toBe(failures);
-        await passTime(at, HOUR + seconds);
-        begunAt = Date.now();
-        await clear();
-      }
-      at.cloud.admin.clearFaults();
-      await passTime(at, 600);
-
-      expect((await clear()).deleted).toBe(1);
-      expect(upstreamNames(at)).toEqual([]);
+  it('a failed deletion is retried with growing delays, and does not delay other demos', async () => {
+    await ended({ stuck: ['stuck'], fine: ['fine'] });
+    at.cloud.admin.addFaults({
+      match: { method: 'DELETE', path: '/stuck/' },
+      times: null,
+      effect: { status: 423, code: 'protected' },
     });
+
+    let begunAt = Date.now();
+    expect((await clear()).deleted).toBe(1);
+    expect(upstreamNames(at)).toEqual(['stuck']);
+    for (const [failures, seconds] of [
+      [1, 10],
+      [2, 20],
+      [3, 40],
+    ] as const) {
+      const { clear_failures, clear_at } = await demoOf(at, 'stuck');
+      expect(clear_failures).toBe(failures);
+      const inSeconds = ((clear_at as Date).getTime() - begunAt) / 1_000;
+      expect(inSeconds).toBeGreaterThan(seconds - 1);
+      expect(inSeconds).toBeLessThanOrEqual((Date.now() - begunAt) / 1_000 + seconds + 1);
+      await passTime(at, -HOUR); // keeps it from being due on a slow machine
+      expect(await clear()).toEqual({ deleted: 0, end: 'done' });
+      expect((await demoOf(at, 'stuck')).clear_failures).toBe(failures);
+      await passTime(at, HOUR + seconds);
+      begunAt = Date.now();
+      await clear();
+    }
+    at.cloud.admin.clearFaults();
+    await passTime(at, 600);
+
+    expect((await clear()).deleted).toBe(1);
+    expect(upstreamNames(at)).toEqual([]);
   });
 
   describe('a crash', () => {
@@ -169,29 +167,27 @@ describe('the deletion of their records', () => {
     });
   });
 
-  describe('the upstream’s budget', () => {
-    it('ends a pass when it is used up, and blocks the next one until it recovers', async () => {
-      const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE }, { waitMsMax: 100 });
-      await mirrorDemoZone(tight);
-      const team = await tight.addTeam('tight');
-      const labels = Array.from({ length: 100 }, (_, index) => `d${index}`);
-      await addDemos(tight, team, labels);
-      await putSets(tight, labels);
-      await tight.workers.expireDemos(running());
+  it('the upstream’s budget ends a pass when it is used up, and blocks the next one until it recovers', async () => {
+    const tight = await startReconciling({ requestsPerHour: 60 }, { demoZoneName: DEMO_ZONE }, { waitMsMax: 100 });
+    await mirrorDemoZone(tight);
+    const team = await tight.addTeam('tight');
+    const labels = Array.from({ length: 100 }, (_, index) => `d${index}`);
+    await addDemos(tight, team, labels);
+    await putSets(tight, labels);
+    await tight.workers.expireDemos(running());
 
-      const first = await tight.workers.clearDemos(running());
-      const sent = countDeletions(tight);
-      const second = await tight.workers.clearDemos(running());
+    const first = await tight.workers.clearDemos(running());
+    const sent = countDeletions(tight);
+    const second = await tight.workers.clearDemos(running());
 
-      expect([first.end, second]).toEqual(['throttled', { deleted: 0, end: 'throttled' }]);
-      expect(first.deleted).toBeGreaterThan(0);
-      expect(sent).toBeLessThanOrEqual(60);
-      expect(countDeletions(tight)).toBe(sent);
-      const unsent = await tight.readEntries(`state = 'unsent'`);
-      expect(unsent.length).toBeLessThanOrEqual(8);
-      expect(await demoEnds(tight.prisma).listRemaining(1_000)).toHaveLength(100 - first.deleted);
-      await tight.stop();
-    });
+    expect([first.end, second]).toEqual(['throttled', { deleted: 0, end: 'throttled' }]);
+    expect(first.deleted).toBeGreaterThan(0);
+    expect(sent).toBeLessThanOrEqual(60);
+    expect(countDeletions(tight)).toBe(sent);
+    const unsent = await tight.readEntries(`state = 'unsent'`);
+    expect(unsent.length).toBeLessThanOrEqual(8);
+    expect(await demoEnds(tight.prisma).listRemaining(1_000)).toHaveLength(100 - first.deleted);
+    await tight.stop();
   });
 
   /** Runs passes until nothing is left, with time passing between them. */
@@ -282,36 +278,34 @@ describe('their expiry', () => {
   const expiredEver = async () => (await at.metric('corral_dns_demos_expired_total')) ?? 0;
   const HOUR_SECONDS = 3_600;
 
-  describe('expired demos', () => {
-    it('end with the time of their expiry, even if noticed later, and no others end', async () => {
-      await addDemos(at, acme, ['over', 'long-over'], -1);
-      await addDemos(at, acme, ['live'], 60);
-      await at.pool.query(`UPDATE demo SET expires_at = expires_at - interval '30 minutes' WHERE label = 'long-over'`);
+  it('expired demos end with the time of their expiry, even if noticed later, and no others end', async () => {
+    await addDemos(at, acme, ['over', 'long-over'], -1);
+    await addDemos(at, acme, ['live'], 60);
+    await at.pool.query(`UPDATE demo SET expires_at = expires_at - interval '30 minutes' WHERE label = 'long-over'`);
 
-      const before = await expiredEver();
+    const before = await expiredEver();
 
-      const result = await expire();
+    const result = await expire();
 
-      expect(result).toEqual({ ended: 2, released: 0 });
-      for (const label of ['over', 'long-over']) {
-        const demo = await demoOf(at, label);
-        expect([demo.ended_at, demo.revoked_at]).toEqual([demo.expires_at, demo.expires_at]);
-      }
-      expect(await demoOf(at, 'live')).toMatchObject({ ended_at: null, clear_at: null, revoked_at: null });
-      expect(await at.readEntries()).toEqual(
-        ['long-over', 'over'].map((name) =>
-          expect.objectContaining({
-            actor: 'service',
-            name,
-            type: 'DEMO',
-            operation: 'expire',
-            state: 'completed',
-            team_id: acme.id,
-          }),
-        ),
-      );
-      expect((await expiredEver()) - before).toBe(2);
-    });
+    expect(result).toEqual({ ended: 2, released: 0 });
+    for (const label of ['over', 'long-over']) {
+      const demo = await demoOf(at, label);
+      expect([demo.ended_at, demo.revoked_at]).toEqual([demo.expires_at, demo.expires_at]);
+    }
+    expect(await demoOf(at, 'live')).toMatchObject({ ended_at: null, clear_at: null, revoked_at: null });
+    expect(await at.readEntries()).toEqual(
+      ['long-over', 'over'].map((name) =>
+        expect.objectContaining({
+          actor: 'service',
+          name,
+          type: 'DEMO',
+          operation: 'expire',
+          state: 'completed',
+          team_id: acme.id,
+        }),
+      ),
+    );
+    expect((await expiredEver()) - before).toBe(2);
   });
 
   describe('a label', () => {

@@ -226,47 +226,43 @@ describe('a sync', () => {
     });
   });
 
-  describe('two concurrent syncs', () => {
-    it('do not overlap: the second ends immediately, and a requested one is queued', async () => {
-      const { stop, hasCome, goOn } = stopOnTheWay();
-      const slow = at.another(
-        {},
-        {
-          async readZone(name) {
-            await stop();
-            return at.hcloud.readZone(name);
-          },
+  it('two concurrent syncs do not overlap: the second ends immediately, and a requested one is queued', async () => {
+    const { stop, hasCome, goOn } = stopOnTheWay();
+    const slow = at.another(
+      {},
+      {
+        async readZone(name) {
+          await stop();
+          return at.hcloud.readZone(name);
         },
-      );
-      const first = sync(slow);
-      await hasCome;
-      const runId = randomUUID();
-      at.nudges.length = 0;
+      },
+    );
+    const first = sync(slow);
+    await hasCome;
+    const runId = randomUUID();
+    at.nudges.length = 0;
 
-      const second = await sync();
-      await at.workers.handlers['zone-sync']({ reason: 'request', runId }, { signal: running() } as never);
+    const second = await sync();
+    await at.workers.handlers['zone-sync']({ reason: 'request', runId }, { signal: running() } as never);
 
-      expect(second).toEqual({ kind: 'already running' });
-      expect(await readRuns()).toEqual([expect.objectContaining({ state: 'running' })]);
-      expect(at.nudges).toEqual([
-        { name: 'zone-sync', payload: { reason: 'request', runId }, options: { jobId: runId, delayMs: 1_000 } },
-      ]);
-      goOn();
-      expect(await first).toMatchObject({ kind: 'succeeded' });
-      expect(await sync()).toMatchObject({ kind: 'succeeded' });
-    });
+    expect(second).toEqual({ kind: 'already running' });
+    expect(await readRuns()).toEqual([expect.objectContaining({ state: 'running' })]);
+    expect(at.nudges).toEqual([
+      { name: 'zone-sync', payload: { reason: 'request', runId }, options: { jobId: runId, delayMs: 1_000 } },
+    ]);
+    goOn();
+    expect(await first).toMatchObject({ kind: 'succeeded' });
+    expect(await sync()).toMatchObject({ kind: 'succeeded' });
   });
 
-  describe('the age of the last sync', () => {
-    it('grows from the first attempt while no sync succeeds', async () => {
-      await at.pool.query(
-        `INSERT INTO dns_sync_run (zone_name, reason, state, started_at, finished_at)
-       VALUES ($1, 'start', 'failed', now() - interval '2 h', now()), ($1, 'schedule', 'failed', now() - interval '1 h', now())`,
-        [ZONE],
-      );
+  it('the age of the last sync grows from the first attempt while no sync succeeds', async () => {
+    await at.pool.query(
+      `INSERT INTO dns_sync_run (zone_name, reason, state, started_at, finished_at)
+     VALUES ($1, 'start', 'failed', now() - interval '2 h', now()), ($1, 'schedule', 'failed', now() - interval '1 h', now())`,
+      [ZONE],
+    );
 
-      expect(await at.metric('corral_dns_sync_age_seconds')).toBeGreaterThan(7_199);
-    });
+    expect(await at.metric('corral_dns_sync_age_seconds')).toBeGreaterThan(7_199);
   });
 });
 
@@ -357,45 +353,41 @@ describe('a walk', () => {
     });
   });
 
-  describe('a walk interrupted by an upstream outage', () => {
-    it('fails at its page, where the next one continues', async () => {
-      const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
-      expect(await broken.workers.zoneSync({ reason: 'start' }, running())).toMatchObject({ kind: 'failed' });
-      expect(await readRuns()).toEqual([expect.objectContaining({ state: 'failed', next_page: 3 })]);
+  it('a walk interrupted by an upstream outage fails at its page, where the next one continues', async () => {
+    const broken = walker(3, () => Promise.reject(new UpstreamUnavailable('503 unavailable')));
+    expect(await broken.workers.zoneSync({ reason: 'start' }, running())).toMatchObject({ kind: 'failed' });
+    expect(await readRuns()).toEqual([expect.objectContaining({ state: 'failed', next_page: 3 })]);
 
-      const next = steady();
-      await next.workers.zoneSync({ reason: 'schedule' }, running());
+    const next = steady();
+    await next.workers.zoneSync({ reason: 'schedule' }, running());
 
-      expect(next.pages).toEqual([3, 4]);
-      expect(await countMirrored()).toBe(SETS);
-    });
+    expect(next.pages).toEqual([3, 4]);
+    expect(await countMirrored()).toBe(SETS);
   });
 
-  describe('a process that lost its lock without noticing', () => {
-    it('changes nothing with the page that it still holds', async () => {
-      await steady().workers.zoneSync({ reason: 'start' }, running());
-      const stale = await at.hcloud.listRrsets(at.zoneId, 2);
-      const { stop, hasCome, goOn } = stopOnTheWay();
-      const old = walker(2, async () => {
-        await stop();
-        return stale;
-      });
-      const walking = old.workers.zoneSync({ reason: 'schedule' }, running());
-      await hasCome;
-      await at.pool.query(
-        `SELECT pg_terminate_backend(pid, 10_000) FROM pg_locks
-       WHERE locktype = 'advisory' AND classid = 7237001 AND pid <> pg_backend_pid()
-         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      );
-      put(nameOf(120), '192.0.2.99');
-      const next = steady();
-      expect(await next.workers.zoneSync({ reason: 'schedule' }, running())).toMatchObject({ kind: 'succeeded' });
-      goOn();
-
-      expect(await walking).toEqual({ kind: 'already running' });
-      expect(next.pages).toEqual([2, 3, 4]);
-      expect(await at.mirroredValues(nameOf(120))).toEqual(['192.0.2.99']);
-      expect(await drifts()).toEqual([expect.objectContaining({ name: nameOf(120) })]);
+  it('a process that lost its lock without noticing changes nothing with the page that it still holds', async () => {
+    await steady().workers.zoneSync({ reason: 'start' }, running());
+    const stale = await at.hcloud.listRrsets(at.zoneId, 2);
+    const { stop, hasCome, goOn } = stopOnTheWay();
+    const old = walker(2, async () => {
+      await stop();
+      return stale;
     });
+    const walking = old.workers.zoneSync({ reason: 'schedule' }, running());
+    await hasCome;
+    await at.pool.query(
+      `SELECT pg_terminate_backend(pid, 10_000) FROM pg_locks
+     WHERE locktype = 'advisory' AND classid = 7237001 AND pid <> pg_backend_pid()
+       AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+    );
+    put(nameOf(120), '192.0.2.99');
+    const next = steady();
+    expect(await next.workers.zoneSync({ reason: 'schedule' }, running())).toMatchObject({ kind: 'succeeded' });
+    goOn();
+
+    expect(await walking).toEqual({ kind: 'already running' });
+    expect(next.pages).toEqual([2, 3, 4]);
+    expect(await at.mirroredValues(nameOf(120))).toEqual(['192.0.2.99']);
+    expect(await drifts()).toEqual([expect.objectContaining({ name: nameOf(120) })]);
   });
 });

@@ -66,28 +66,26 @@ describe('foreign changes', () => {
     return rows.map(({ detail }) => detail);
   };
 
-  describe('a declared field that an operator changes', () => {
-    it('is reported with its manager and kept until the team’s next declaration', async () => {
-      const cluster = await aReadyCluster();
-      await scale(cluster, 7);
+  it('a declared field that an operator changes is reported with its manager and kept until the team’s next declaration', async () => {
+    const cluster = await aReadyCluster();
+    await scale(cluster, 7);
 
-      const row = await untilDrifted(cluster);
-      const kept = await workersOf(cluster);
-      const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
+    const row = await untilDrifted(cluster);
+    const kept = await workersOf(cluster);
+    const operation = await declare(cluster, { pools: [{ name: 'general', maximum: 5 }] });
 
-      expect(conditionOf(row, 'Reconciled')).toMatchObject({
-        status: 'False',
-        message:
-          'Another manager changed fields that are declared here: maximum of node pool general is 7 instead of 3 (kubectl-edit).',
-      });
-      expect(kept).toMatchObject([{ maximum: 7 }]);
-      expect(operation).toMatchObject({ state: 'succeeded' });
-      expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }]);
-      expect(await overridesOf(cluster)).toEqual([
-        { generation: 2, fields: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }] },
-      ]);
-      await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
+    expect(conditionOf(row, 'Reconciled')).toMatchObject({
+      status: 'False',
+      message:
+        'Another manager changed fields that are declared here: maximum of node pool general is 7 instead of 3 (kubectl-edit).',
     });
+    expect(kept).toMatchObject([{ maximum: 7 }]);
+    expect(operation).toMatchObject({ state: 'succeeded' });
+    expect(await workersOf(cluster)).toMatchObject([{ maximum: 5 }]);
+    expect(await overridesOf(cluster)).toEqual([
+      { generation: 2, fields: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }] },
+    ]);
+    await untilRow(at, cluster.id, (each) => conditionOf(each, 'Reconciled')?.status === 'True');
   });
 });
 
@@ -117,98 +115,34 @@ describe('a garden in the way', () => {
     await reconciler.wake(id);
   }
 
-  describe('an admission webhook that does not answer', () => {
-    it('keeps only the clusters of its namespace waiting, and is named', async () => {
-      const { team, connectionId } = await at.addConnectionOfTeam();
-      const first = await at.declare(team, connectionId);
-      await reconciler.wake(first.id);
-      await untilEnded(at, first.operationId);
-      const [namespace] = await at.placeOf(first);
-      at.cloud.admin.garden.changeSettings({
-        admission: [{ name: 'own.example.org', kind: 'dead webhook', namespace }],
-      });
-      const blocked = await Promise.all([1, 2, 3, 4].map(() => at.declare(team, connectionId)));
-      for (const { id } of blocked) await reconciler.wake(id);
-      for (const { id } of blocked) await untilRow(at, id, ({ waiting }) => waiting?.reason === 'WebhookUnavailable');
-
-      const other = await declared(true);
-      await reconciler.wake(other.id);
-      const unhindered = await untilEnded(at, other.operationId);
-      const pauses = await reconciler.metrics.registry.getSingleMetric('corral_reconcile_pauses_total')?.get();
-      const { state, waiting } = await at.operation((blocked[0] as TestCluster).operationId);
-      at.cloud.admin.garden.changeSettings({ admission: [] });
-      await requestPass(blocked[0] as TestCluster);
-      const ended = await untilEnded(at, (blocked[0] as TestCluster).operationId);
-
-      expect([unhindered.state, ended.state]).toEqual(['succeeded', 'succeeded']);
-      expect(pauses?.values.find(({ labels }) => labels.reason === 'away')?.value).toBe(0);
-      expect(state).toBe('running');
-      expect(waiting?.message).toBe(
-        'The admission webhook own.example.org of the garden does not answer. Work continues once it does.',
-      );
+  it('an admission webhook that does not answer keeps only the clusters of its namespace waiting, and is named', async () => {
+    const { team, connectionId } = await at.addConnectionOfTeam();
+    const first = await at.declare(team, connectionId);
+    await reconciler.wake(first.id);
+    await untilEnded(at, first.operationId);
+    const [namespace] = await at.placeOf(first);
+    at.cloud.admin.garden.changeSettings({
+      admission: [{ name: 'own.example.org', kind: 'dead webhook', namespace }],
     });
-  });
+    const blocked = await Promise.all([1, 2, 3, 4].map(() => at.declare(team, connectionId)));
+    for (const { id } of blocked) await reconciler.wake(id);
+    for (const { id } of blocked) await untilRow(at, id, ({ waiting }) => waiting?.reason === 'WebhookUnavailable');
 
-  describe('blocked operations', () => {
-    afterEach(() => at.cloud.admin.garden.clearShootFaults());
+    const other = await declared(true);
+    await reconciler.wake(other.id);
+    const unhindered = await untilEnded(at, other.operationId);
+    const pauses = await reconciler.metrics.registry.getSingleMetric('corral_reconcile_pauses_total')?.get();
+    const { state, waiting } = await at.operation((blocked[0] as TestCluster).operationId);
+    at.cloud.admin.garden.changeSettings({ admission: [] });
+    await requestPass(blocked[0] as TestCluster);
+    const ended = await untilEnded(at, (blocked[0] as TestCluster).operationId);
 
-    async function begun(): Promise<TestCluster> {
-      const cluster = await declared();
-      await reconciler.wake(cluster.id);
-      return cluster;
-    }
-    async function goingAfter(ready: (namespace: string, name: string) => void) {
-      const cluster = await begun();
-      await untilEnded(at, cluster.operationId);
-      ready(...(await at.placeOf(cluster)));
-      const operationId = await at.requestDeletion(cluster);
-      await reconciler.wake(cluster.id);
-      return { ...cluster, operationId };
-    }
-    /** What the operation waits for, once it is this. The condition says the same. */
-    async function untilWaiting({ id, operationId }: TestCluster, reason: string) {
-      const { conditions } = await untilRow(at, id, ({ waiting }) => waiting?.reason === reason);
-      const { state, waiting } = await at.operation(operationId);
-      const said = conditions.find(({ type }) => type === 'Reconciled');
-      expect([state, said?.reason, said?.message]).toEqual(['running', waiting?.reason, waiting?.message]);
-      return waiting?.message;
-    }
-
-    describe('a deletion', () => {
-      it('names the objects in the cluster that block its clean-up', async () => {
-        const cluster = await goingAfter(() =>
-          at.cloud.admin.garden.addShootFaults({
-            operations: ['Delete'],
-            times: null,
-            effect: {
-              codes: ['ERR_CLEANUP_CLUSTER_RESOURCES'],
-              message: 'remaining objects are still present: [*v1.Namespace /shop apps/v1, Kind=Deployment shop/web]',
-            },
-          }),
-        );
-
-        expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
-          'Objects in the cluster cannot be deleted. Concerned: Namespace shop, Deployment shop/web.',
-        );
-        at.cloud.admin.garden.clearShootFaults();
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
-      });
-
-      it('names the finalizer that somebody else has set, and ends once it is gone', async () => {
-        let place: [string, string] = ['', ''];
-        const cluster = await goingAfter((...found) => {
-          place = found;
-          const patch = { metadata: { finalizers: ['gardener', 'example.org/keep'] } };
-          at.cloud.admin.garden.editShoot(...place, { manager: 'backup-operator', patch });
-        });
-
-        expect(await untilWaiting(cluster, 'CleanupBlocked')).toBe(
-          'The cluster is gone, but finalizers of others keep its entry in the garden: example.org/keep. Whoever set them has to remove them.',
-        );
-        at.cloud.admin.garden.removeFinalizers(...place);
-        expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded', waiting: null });
-      });
-    });
+    expect([unhindered.state, ended.state]).toEqual(['succeeded', 'succeeded']);
+    expect(pauses?.values.find(({ labels }) => labels.reason === 'away')?.value).toBe(0);
+    expect(state).toBe('running');
+    expect(waiting?.message).toBe(
+      'The admission webhook own.example.org of the garden does not answer. Work continues once it does.',
+    );
   });
 });
 

@@ -29,8 +29,7 @@ async function start(options?: StartOptions): Promise<Reconciler> {
 }
 const stopAll = () => Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
 
-const { declare, declareOne, expectSuccess, expectCreatedOnce } = declaredClusters(() => at);
-const passesOf = (reconciler: Reconciler) => metric(reconciler, 'corral_reconcile_passes_total', /^finished$/);
+const { declare, declareOne, expectSuccess } = declaredClusters(() => at);
 
 const backends = [
   { backend: 'Postgres', missing: null },
@@ -40,18 +39,6 @@ const backends = [
 describeEachNeeding(describe, backends, 'clusters of several processes, with jobs in $backend', ({ redisUrl }) => {
   afterEach(stopAll);
   const withoutSweep = { redisUrl, intervals: { sweep: HOUR_MS } };
-
-  it('are shared by all of them while the garden is slow, and created once', async () => {
-    const options = { ...withoutSweep, settings: { concurrency: 2 } };
-    const all = [await start(options), await start(options), await start(options)];
-    at.cloud.admin.addFaults({ match: { api: 'garden', method: 'APPLY' }, times: null, effect: { delayMs: 200 } });
-    const clusters = await declare(18);
-
-    for (const reconciler of all) await wakeAll(reconciler, clusters);
-
-    await expectCreatedOnce(clusters);
-    for (const reconciler of all) expect(await passesOf(reconciler)).toBeGreaterThanOrEqual(3);
-  });
 
   it('are carried out by one of them while a call of another one hangs', async () => {
     const settings = { concurrency: 1 };
@@ -122,40 +109,5 @@ describe('clusters of several processes', () => {
     });
 
     expect(await isWatching(other)).toBe(false);
-  });
-
-  it('have their lease released immediately by one that shuts down, although the garden hangs', async () => {
-    // Neither the hanging call nor the lease ends during this test.
-    const settings = { leaseMs: HOUR_MS };
-    const first = await start({ settings, closeMs: 500, gardenTimeoutMs: HOUR_MS });
-    at.cloud.admin.addFaults({
-      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
-      times: 1,
-      effect: { hang: true },
-    });
-    const cluster = await declareOne();
-    await first.wake(cluster.id);
-    await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
-
-    await first.stop();
-
-    expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
-    const second = await start({ settings, intervals: { sweep: HOUR_MS } });
-    await expectCreatedOnce([cluster]);
-    expect(await metric(second, 'corral_reconcile_passes_total')).toBeGreaterThan(0);
-  });
-
-  it('have one watch, which is handed over', async () => {
-    const reconcilers = [await start(), await start()];
-    const watching = () => Promise.all(reconcilers.map(isWatching));
-    await waitFor('one reconciler to watch', async () => (await watching()).includes(true));
-    expect((await watching()).sort()).toEqual([false, true]);
-    expect(at.cloud.admin.garden.contents().openWatches).toBe(1);
-    const leader = reconcilers[(await watching()).indexOf(true)] as Reconciler;
-    const other = reconcilers.find((each) => each !== leader) as Reconciler;
-
-    await leader.stop();
-
-    await waitFor('the other reconciler to watch', () => isWatching(other));
   });
 });

@@ -1,8 +1,6 @@
 import type { ServerId } from '@corral/contracts';
 import type { ServerOptions } from '@corral/local-cloud';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { nodePatch } from '../support/a-server.js';
-import { addNodeCluster, claim, type NodeTestCluster } from '../support/node-clusters.js';
 import { OTHER_TOKEN, PROJECT_TOKEN, type Servers, startServers } from '../support/start-servers.js';
 
 let at: Servers;
@@ -12,145 +10,129 @@ beforeAll(async () => {
 afterAll(() => at.close());
 
 describe('adoptions', () => {
-  describe('adopt', () => {
-    beforeEach(() => at.heal());
+  beforeEach(() => at.heal());
 
-    const auditOf = async (id: string) =>
-      (await at.pool.query('SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY id', [id])).rows.map(
-        ({ action }) => action,
-      );
+  const auditOf = async (id: string) =>
+    (await at.pool.query('SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY id', [id])).rows.map(
+      ({ action }) => action,
+    );
 
-    describe('an adoption', () => {
-      it.each([
-        ['x86', 161_547_269],
-        ['arm', 161_547_270],
-      ] as const)(
-        'rebuilds a server of architecture %s once, with the image for it and fresh user data',
-        async (architecture, imageId) => {
-          const { id, serverId } = await at.acknowledge({ architecture, name: 'web', labels: { env: 'prod' } });
+  describe('an adoption', () => {
+    it.each([
+      ['x86', 161_547_269],
+      ['arm', 161_547_270],
+    ] as const)(
+      'rebuilds a server of architecture %s once, with the image for it and fresh user data',
+      async (architecture, imageId) => {
+        const { id, serverId } = await at.acknowledge({ architecture, name: 'web', labels: { env: 'prod' } });
 
-          const row = await at.untilIdle(id);
+        const row = await at.untilIdle(id);
 
-          expect(row).toMatchObject({
-            phase: 'Ready',
-            message: '',
-            name: 'web',
-            operation: { state: 'succeeded', progress: 100 },
-          });
-          expect(row?.adopted_at).toBeInstanceOf(Date);
-          expect(at.atProvider(serverId)).toMatchObject({
-            rebuilds: 1,
-            imageId,
-            powerOffs: 0,
-            deletedBy: null,
-            userData: expect.stringMatching(/^#cloud-config\n/),
-            labels: { env: 'prod', 'corral.dev/claim': row?.claim_token },
-          });
-          expect(await auditOf(id)).toEqual(['server.rebuild']);
-        },
-      );
-
-      it.each<[string, object]>([
-        ['the connection breaks after the rebuild has started', { reset: 'after' }],
-        ['the response is truncated', { truncate: true }],
-      ])('does not request a second rebuild when %s', async (_what, effect) => {
-        const { id, serverId } = await at.acknowledge();
-        at.breakRebuild(serverId, effect);
-
-        expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
-
-        expect(at.atProvider(serverId).rebuilds).toBe(1);
-      });
-
-      it('fails when the server differs from the acknowledged one', async () => {
-        const { id, serverId } = await at.acknowledge();
-        at.cloud.admin.changeServer(serverId, { serverType: 'cx52' });
-
-        expect(await at.untilIdle(id)).toMatchObject({
-          phase: 'Failed',
-          operation: { error: { code: 'server_changed' } },
-        });
-        expect(at.atProvider(serverId).rebuilds).toBe(0);
-      });
-
-      it('fails with its rebuild, and can be acknowledged again for another one', async () => {
-        const { id, serverId } = await at.acknowledge();
-        at.breakRebuild(serverId, { actionError: { code: 'action_failed', message: 'no' } });
-        expect(await at.untilIdle(id)).toMatchObject({
-          phase: 'Failed',
-          message: expect.stringContaining('(action_failed)'),
-          operation: { error: { code: 'server_rebuild_failed' } },
-        });
-
-        await at.acknowledgeAgain(id);
-
-        expect(await at.untilIdle(id)).toMatchObject({
+        expect(row).toMatchObject({
           phase: 'Ready',
-          generation: 2,
-          operation: { state: 'succeeded' },
+          message: '',
+          name: 'web',
+          operation: { state: 'succeeded', progress: 100 },
         });
-        expect(at.atProvider(serverId).rebuilds).toBe(2);
-      });
+        expect(row?.adopted_at).toBeInstanceOf(Date);
+        expect(at.atProvider(serverId)).toMatchObject({
+          rebuilds: 1,
+          imageId,
+          powerOffs: 0,
+          deletedBy: null,
+          userData: expect.stringMatching(/^#cloud-config\n/),
+          labels: { env: 'prod', 'corral.dev/claim': row?.claim_token },
+        });
+        expect(await auditOf(id)).toEqual(['server.rebuild']);
+      },
+    );
 
-      it('never stores the root password of a server without SSH keys', async () => {
-        const { id } = await at.acknowledge({ hasSshKeys: false });
-        await at.untilIdle(id);
+    it.each<[string, object]>([
+      ['the connection breaks after the rebuild has started', { reset: 'after' }],
+      ['the response is truncated', { truncate: true }],
+    ])('does not request a second rebuild when %s', async (_what, effect) => {
+      const { id, serverId } = await at.acknowledge();
+      at.breakRebuild(serverId, effect);
 
-        const { rows } = await at.pool.query(
-          'SELECT s.*, o.*, a.detail FROM adopted_server s JOIN operation o ON o.target_id = s.id JOIN audit_entry a ON a.target_id = s.id WHERE s.id = $1',
-          [id],
-        );
-        expect(rows.length).toBeGreaterThan(0);
-        expect(JSON.stringify(rows)).not.toMatch(/password/i);
-      });
+      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
+
+      expect(at.atProvider(serverId).rebuilds).toBe(1);
     });
 
-    describe('an adopted server', () => {
-      it('is Missing when it is gone, and Ready when it is back', async () => {
-        const { id, serverId } = await at.acknowledge();
-        await at.untilIdle(id);
-        const { rows } = await at.pool.query(
-          "SELECT due_at > now() + interval '12 hours' AS rests FROM adopted_server WHERE id = $1",
-          [id],
-        );
-        expect(rows[0].rests).toBe(true);
-        await at.useToken(OTHER_TOKEN);
-
-        await at.passNow(id);
-        expect(await at.server(id)).toMatchObject({ phase: 'Missing', message: expect.stringContaining('Deregister') });
-
-        await at.useToken(PROJECT_TOKEN);
-        at.cloud.admin.changeServer(serverId, { name: 'renamed' });
-        await at.passNow(id);
-        expect(await at.server(id)).toMatchObject({ phase: 'Ready', message: '', name: 'renamed' });
+    it('fails with its rebuild, and can be acknowledged again for another one', async () => {
+      const { id, serverId } = await at.acknowledge();
+      at.breakRebuild(serverId, { actionError: { code: 'action_failed', message: 'no' } });
+      expect(await at.untilIdle(id)).toMatchObject({
+        phase: 'Failed',
+        message: expect.stringContaining('(action_failed)'),
+        operation: { error: { code: 'server_rebuild_failed' } },
       });
+
+      await at.acknowledgeAgain(id);
+
+      expect(await at.untilIdle(id)).toMatchObject({
+        phase: 'Ready',
+        generation: 2,
+        operation: { state: 'succeeded' },
+      });
+      expect(at.atProvider(serverId).rebuilds).toBe(2);
     });
 
-    describe('a deregistration', () => {
-      const operationsOf = async (id: string) =>
-        (
-          await at.pool.query('SELECT kind, state FROM operation WHERE target_id = $1 ORDER BY created_at', [id])
-        ).rows.map(({ kind, state }) => `${kind} ${state}`);
+    it('never stores the root password of a server without SSH keys', async () => {
+      const { id } = await at.acknowledge({ hasSshKeys: false });
+      await at.untilIdle(id);
 
-      it('removes our label and changes nothing else', async () => {
-        const { id, serverId } = await at.acknowledge({ labels: { env: 'prod' } });
-        await at.untilIdle(id);
-        const before = at.atProvider(serverId);
-        await at.deregister(id);
+      const { rows } = await at.pool.query(
+        'SELECT s.*, o.*, a.detail FROM adopted_server s JOIN operation o ON o.target_id = s.id JOIN audit_entry a ON a.target_id = s.id WHERE s.id = $1',
+        [id],
+      );
+      expect(rows.length).toBeGreaterThan(0);
+      expect(JSON.stringify(rows)).not.toMatch(/password/i);
+    });
+  });
 
-        expect(await at.untilIdle(id)).toBeUndefined();
+  it('an adopted server is Missing when it is gone, and Ready when it is back', async () => {
+    const { id, serverId } = await at.acknowledge();
+    await at.untilIdle(id);
+    const { rows } = await at.pool.query(
+      "SELECT due_at > now() + interval '12 hours' AS rests FROM adopted_server WHERE id = $1",
+      [id],
+    );
+    expect(rows[0].rests).toBe(true);
+    await at.useToken(OTHER_TOKEN);
 
-        // The time of the machine's first boot does not depend on us.
-        const { firstBoot, ...after } = at.atProvider(serverId);
-        expect({ ...after, firstBoot: before.firstBoot }).toEqual({ ...before, labels: { env: 'prod' } });
-        expect(await operationsOf(id)).toEqual(['server.adopt succeeded', 'server.deregister succeeded']);
-        expect(await auditOf(id)).toEqual(['server.rebuild', 'server.deregistered']);
-      });
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Missing', message: expect.stringContaining('Deregister') });
+
+    await at.useToken(PROJECT_TOKEN);
+    at.cloud.admin.changeServer(serverId, { name: 'renamed' });
+    await at.passNow(id);
+    expect(await at.server(id)).toMatchObject({ phase: 'Ready', message: '', name: 'renamed' });
+  });
+
+  describe('a deregistration', () => {
+    const operationsOf = async (id: string) =>
+      (
+        await at.pool.query('SELECT kind, state FROM operation WHERE target_id = $1 ORDER BY created_at', [id])
+      ).rows.map(({ kind, state }) => `${kind} ${state}`);
+
+    it('removes our label and changes nothing else', async () => {
+      const { id, serverId } = await at.acknowledge({ labels: { env: 'prod' } });
+      await at.untilIdle(id);
+      const before = at.atProvider(serverId);
+      await at.deregister(id);
+
+      expect(await at.untilIdle(id)).toBeUndefined();
+
+      // The time of the machine's first boot does not depend on us.
+      const { firstBoot, ...after } = at.atProvider(serverId);
+      expect({ ...after, firstBoot: before.firstBoot }).toEqual({ ...before, labels: { env: 'prod' } });
+      expect(await operationsOf(id)).toEqual(['server.adopt succeeded', 'server.deregister succeeded']);
+      expect(await auditOf(id)).toEqual(['server.rebuild', 'server.deregistered']);
     });
   });
 
   describe('the operation of a server without progress', () => {
-    beforeEach(() => at.heal());
     const waitingOf = async (id: ServerId) => (await at.server(id))?.operation.waiting;
     const seconds = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
 
@@ -208,7 +190,7 @@ describe('adoptions', () => {
         (
           await at.pool.query(
             `SELECT FROM team_event WHERE kind = 'Operation' AND target_id = (
-                              SELECT operation_id::text FROM adopted_server WHERE id = $1)`,
+                            SELECT operation_id::text FROM adopted_server WHERE id = $1)`,
             [id],
           )
         ).rowCount;
@@ -217,61 +199,6 @@ describe('adoptions', () => {
       for (let passes = 0; passes < 3; passes += 1) await at.passNow(id);
 
       expect(await events()).toBe(before);
-    });
-  });
-});
-
-describe('machines that join by command', () => {
-  let cluster: NodeTestCluster;
-  let id: ServerId;
-  let nodeName: string;
-  beforeEach(async () => {
-    cluster = await addNodeCluster(at);
-    ({ id, nodeName } = await at.acknowledgeMachine());
-  });
-
-  /** Enough passes for everything that needs no external action. */
-  const passes = async () => {
-    for (let times = 0; times < 3; times += 1) await at.passNow(id);
-    return at.server(id);
-  };
-  const claimed = async () => {
-    await claim(at, id, cluster.poolId);
-    return passes();
-  };
-  /** Registers the node like a machine that runs the command. */
-  const runCommand = () => at.shoots.register(cluster.shootName, nodeName);
-  const audit = async () =>
-    (await at.pool.query('SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY id', [id])).rows.map(
-      ({ action }) => action,
-    );
-
-  describe('the adoption of a machine that joins by command', () => {
-    it('waits with a reason until the machine is a node', async () => {
-      expect(await passes()).toMatchObject({
-        phase: 'Adopting',
-        operation: { state: 'running', waiting: { reason: 'NoNodePool', since: expect.any(String) } },
-      });
-
-      const awaited = await claimed();
-      expect(awaited).toMatchObject({
-        phase: 'Joining',
-        node_name: nodeName,
-        member_of_id: cluster.id,
-        purpose: 'join',
-        operation: { state: 'running', waiting: { reason: 'MachineAwaited', message: awaited?.message } },
-      });
-
-      runCommand();
-      expect(await passes()).toMatchObject({
-        phase: 'Joined',
-        message: '',
-        node_ready: true,
-        adopted_at: expect.any(Date),
-        operation: { state: 'succeeded', progress: 100, waiting: null },
-      });
-      expect(cluster.shoot.nodes.get(nodeName)).toMatchObject({ isReady: true, ...nodePatch });
-      expect(await audit()).toEqual([]);
     });
   });
 });
@@ -291,6 +218,13 @@ describe('during a hold', () => {
     return rows[0]?.finding;
   };
 
+  /** Makes the row that of a backup which was taken before the rebuild was requested. */
+  const forgetRebuild = (id: string) =>
+    at.pool.query(
+      "UPDATE adopted_server SET phase = 'Adopting', rebuild_asked_at = NULL, rebuild_action_id = NULL WHERE id = $1",
+      [id],
+    );
+
   describe('an adopted server during a hold', () => {
     it('is neither labelled nor rebuilt', async () => {
       const { id, serverId } = await at.acknowledge();
@@ -306,11 +240,7 @@ describe('during a hold', () => {
     it('is reported as rebuilt since the backup when the restored row does not know of the rebuild', async () => {
       const { id } = await at.acknowledge();
       await at.untilIdle(id);
-      // The backup was taken before the rebuild was requested.
-      await at.pool.query(
-        "UPDATE adopted_server SET phase = 'Adopting', rebuild_asked_at = NULL, rebuild_action_id = NULL WHERE id = $1",
-        [id],
-      );
+      await forgetRebuild(id);
       await hold(new Date(Date.now() - 3_600_000));
 
       await at.passNow(id);
@@ -332,13 +262,6 @@ describe('during a hold', () => {
     const isUnread = async (id: string): Promise<boolean> =>
       (await at.pool.query('SELECT FROM adopted_server WHERE id = $1 AND unread_hold_id IS NOT NULL', [id]))
         .rowCount === 1;
-    /** Makes the row that of a backup which was taken before the rebuild was requested. */
-    const forgetRebuild = (id: string) =>
-      at.pool.query(
-        "UPDATE adopted_server SET phase = 'Adopting', rebuild_asked_at = NULL, rebuild_action_id = NULL WHERE id = $1",
-        [id],
-      );
-
     it('goes on once it was read, if nothing was done to it since the backup', async () => {
       const { id, serverId } = await at.acknowledge();
       await leaveUnread(id);

@@ -34,19 +34,17 @@ describe('nodes', () => {
   const unseenFor = (id: string, interval: string) =>
     at.pool.query('UPDATE adopted_server SET observed_at = now() - $2::interval WHERE id = $1', [id, interval]);
 
-  describe('a server claimed by a pool', () => {
-    it('stores join data only at the provider', async () => {
-      const { id, serverId } = await joined('secretive');
+  it('a server claimed by a pool stores join data only at the provider', async () => {
+    const { id, serverId } = await joined('secretive');
 
-      const { rows } = await at.pool.query(
-        'SELECT s.*, a.detail, a.action FROM adopted_server s JOIN audit_entry a ON a.target_id = s.id WHERE s.id = $1',
-        [id],
-      );
+    const { rows } = await at.pool.query(
+      'SELECT s.*, a.detail, a.action FROM adopted_server s JOIN audit_entry a ON a.target_id = s.id WHERE s.id = $1',
+      [id],
+    );
 
-      expect(at.atProvider(serverId).userData).toContain('abcdef.0123456789abcdef');
-      expect(JSON.stringify(rows)).not.toContain('0123456789abcdef');
-      expect(rows.map(({ detail }) => detail.purpose)).toEqual(['adopt', 'join']);
-    });
+    expect(at.atProvider(serverId).userData).toContain('abcdef.0123456789abcdef');
+    expect(JSON.stringify(rows)).not.toContain('0123456789abcdef');
+    expect(rows.map(({ detail }) => detail.purpose)).toEqual(['adopt', 'join']);
   });
 
   describe('a server that is a node', () => {
@@ -107,21 +105,19 @@ describe('nodes', () => {
     });
   });
 
-  describe('a server released by its pool', () => {
-    it('is rebuilt without a drain when its cluster is being deleted or gone', async () => {
-      const { id } = await joined('orphan');
-      const { id: other } = await joined('orphan-too');
-      cluster.shoot.isUp = false;
-      await claim(at, id, null);
-      await claim(at, other, null);
-      await at.requestDeletion(cluster);
+  it('a server released by its pool is rebuilt without a drain when its cluster is being deleted or gone', async () => {
+    const { id } = await joined('orphan');
+    const { id: other } = await joined('orphan-too');
+    cluster.shoot.isUp = false;
+    await claim(at, id, null);
+    await claim(at, other, null);
+    await at.requestDeletion(cluster);
 
-      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null });
+    expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', node_name: null });
 
-      await at.pool.query('DELETE FROM cluster WHERE id = $1', [cluster.id]);
-      expect(await at.server(other)).toMatchObject({ phase: 'Joined', member_of_id: null, node_name: 'orphan-too' });
-      expect(await at.untilIdle(other)).toMatchObject({ phase: 'Ready', node_name: null });
-    });
+    await at.pool.query('DELETE FROM cluster WHERE id = $1', [cluster.id]);
+    expect(await at.server(other)).toMatchObject({ phase: 'Joined', member_of_id: null, node_name: 'orphan-too' });
+    expect(await at.untilIdle(other)).toMatchObject({ phase: 'Ready', node_name: null });
   });
 });
 

@@ -54,8 +54,6 @@ export interface Servers extends ClusterRows {
   readonly team: TestTeam;
   /** Makes a server at the provider, and the acknowledged intent to adopt it. */
   acknowledge(options?: ServerOptions): Promise<{ id: ServerId; serverId: number }>;
-  /** The acknowledged intent to adopt a machine that joins by command. */
-  acknowledgeMachine(): Promise<{ id: ServerId; nodeName: string }>;
   /** Acknowledges once more a server that failed, as the API does. */
   acknowledgeAgain(id: ServerId): Promise<void>;
   /** Asks to detach the server, as the API does. */
@@ -142,7 +140,6 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
        UPDATE adopted_server SET operation_id = begun.id, due_at = clock_timestamp() - interval '1 s' FROM begun WHERE adopted_server.id = $1`,
       [id, kind],
     );
-  let machines = 0;
   const passNow = async (id: ServerId): Promise<void> => {
     // Columns hold whole milliseconds, rounded: what is due this very moment could be due in the future.
     await rows.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
@@ -187,17 +184,6 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       const id = inserted[0]?.id as ServerId;
       await beginOperation(id, 'server.adopt');
       return { id, serverId: made.id };
-    },
-    async acknowledgeMachine() {
-      machines += 1;
-      const { rows: inserted } = await rows.pool.query<{ id: ServerId }>(
-        `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
-         VALUES ($1, $2, $3, 'ax42', 'cellar', 'amd64', 'onprem', clock_timestamp() - interval '1 s') RETURNING id`,
-        [team.id, connectionId, machines],
-      );
-      const id = inserted[0]?.id as ServerId;
-      await beginOperation(id, 'server.adopt');
-      return { id, nodeName: `onprem-${machines}` };
     },
     async acknowledgeAgain(id) {
       await rows.pool.query(

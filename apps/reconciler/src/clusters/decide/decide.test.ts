@@ -75,12 +75,7 @@ describe('a cluster with a Shoot', () => {
     ['is applied without its labels', steady, aShoot(steady, { labels: {} }), 'applyShoot'],
     ['is applied after a new declaration', changed, shoot, 'applyShoot'],
     ['is applied even during a run', changed, running, 'applyShoot'],
-    [
-      'is applied again after a lost response',
-      aDesired({ known: { shootUid: 'uid-1' } }),
-      aShoot(aDesired()),
-      'applyShoot',
-    ],
+    ['is applied after a lost response', aDesired({ known: { shootUid: 'uid-1' } }), aShoot(aDesired()), 'applyShoot'],
     ['is not changed while its token is rejected', connected(changed, rejected), shoot, 'finish'],
     ['is not changed with an unchecked token', connected(changed, { ...unverified, ...newToken }), shoot, 'finish'],
     ['is changed with a token that was checked before', connected(changed, unverified), shoot, 'applyShoot'],
@@ -147,16 +142,12 @@ describe('a Shoot whose last operation failed for good', () => {
     lastOperation: { type: 'Reconcile', state: 'Failed' },
     lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }],
   });
+  const failedBefore = aShoot(desired, { ...runDue, lastOperation: { state: 'Failed' } });
 
   it.each<Row>([
     ['is retried once per accepted generation', desired, failed, 'retryShoot'],
     ['is not retried twice', aSteadyDesired({ known: { retriedGeneration: 1 } }), failed, 'finish'],
-    [
-      'is not retried while a run is due',
-      desired,
-      aShoot(desired, { ...runDue, lastOperation: { state: 'Failed' } }),
-      'finish',
-    ],
+    ['is not retried while a run is due', desired, failedBefore, 'finish'],
   ])('%s', check);
 });
 
@@ -164,6 +155,8 @@ describe('a cluster under deletion', () => {
   const desired = aSteadyDesired({ isDeleting: true });
   const shoot = aShoot(desired);
   const tried = aSteadyDesired({ isDeleting: true, known: { retriedGeneration: 1 } });
+  const written = { gardenTokenVersion: 2 };
+  const unseen = aDesired({ isDeleting: true });
   const going = (state = 'Processing') =>
     aShoot(desired, {
       deletionTimestamp: minutesLater(5).toISOString(),
@@ -184,23 +177,13 @@ describe('a cluster under deletion', () => {
     ['is left to the garden once that has begun', desired, going(), 'finish'],
     ['is retried after a failed deletion', desired, going('Failed'), 'retryShoot'],
     ['is retried once', tried, going('Failed'), 'finish'],
-    [
-      'is retried for a new token',
-      connected(tried, { ...newToken, gardenTokenVersion: 2 }),
-      going('Failed'),
-      'retryShoot',
-    ],
+    ['is retried for a new token', connected(tried, { ...newToken, ...written }), going('Failed'), 'retryShoot'],
     ['is forgotten when its Shoot is gone', desired, absent, 'forget'],
     ['is forgotten when a foreign Shoot has its name', desired, foreign, 'forget'],
     // No Shoot can have been applied.
     ['is forgotten without a namespace', aDesired({ isDeleting: true, namespace: null }), absent, 'forget'],
     ['is forgotten without a version', aDesired({ isDeleting: true, pinnedVersion: null }), absent, 'forget'],
-    [
-      'is forgotten without credentials',
-      connected(aDesired({ isDeleting: true }), { gardenTokenVersion: 0 }),
-      absent,
-      'forget',
-    ],
+    ['is forgotten without credentials', connected(unseen, { gardenTokenVersion: 0 }), absent, 'forget'],
   ])('%s', check);
 
   it('is forgotten without an observed Shoot only when a late one can no longer appear', () => {

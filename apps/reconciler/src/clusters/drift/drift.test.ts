@@ -25,16 +25,16 @@ import { arbitrate, leftovers, outdatedAdditions, withoutFields } from './field-
 const owned = (path: string): Record<string, unknown> =>
   path.split('.').reduceRight<Record<string, unknown>>((inner, part) => ({ [`f:${part}`]: inner }), {});
 
+/** Fields of a worker as managers own them. */
+const inWorker = (fields: object, name = 'p1a2b3') => ({
+  'f:spec': { 'f:provider': { 'f:workers': { [`k:{"name":"${name}"}`]: fields } } },
+});
+const workersOf = (desired: Desired) => (aShoot(desired).spec.provider as { workers: { machine: object }[] }).workers;
+
 describe('drift', () => {
   const pools = [aPool({ image: { name: 'ubuntu', version: '24.4' } })];
   const desired = aSteadyDesired({ pools });
-  const workerOf = (more: object) => {
-    const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
-    return { provider: { workers: [{ ...rendered, ...more }] } };
-  };
-  const inWorker = (fields: object) => ({
-    'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': fields } } },
-  });
+  const workerOf = (more: object) => ({ provider: { workers: [{ ...workersOf(desired)[0], ...more }] } });
   const edited = (spec: object, fields: Record<string, unknown>, more: object = {}) =>
     aShoot(desired, {
       generation: 2,
@@ -55,11 +55,12 @@ describe('drift', () => {
   const machine = (more: object) =>
     workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.0' }, ...more } });
   const autoUpdate = { kubernetesVersion: false, machineImageVersion: false };
+  const unpublished = workerOf({ providerConfig: { publicIP: false } });
   const cases: [field: string, values: string, spec: object, fields: Record<string, unknown>][] = [
     [
       'publicIP of node pool general',
       ' is false instead of true',
-      workerOf({ providerConfig: { publicIP: false } }),
+      unpublished,
       inWorker(owned('providerConfig.publicIP')),
     ],
     ['network.existingNetwork', ' is theirs instead of absent', intoNetwork('theirs'), inNetworks],
@@ -106,21 +107,15 @@ describe('drift', () => {
         }),
       );
       expect(verdict.phase).not.toBe('Ready');
-      expect(verdict).toMatchObject({ operation: { to: 'stay' } });
+      expect(verdict).toMatchObject({ operation: { to: 'stay' }, nextPassMs: null });
     });
 
     it('is reported for image options as well', () => {
-      const image = { name: 'ubuntu', hugePages: 2 };
-      const wanting = aSteadyDesired({ pools: [aPool({ image })] });
-      const [worker] = (aShoot(wanting).spec.provider as { workers: { machine: object }[] }).workers;
+      const wanting = aSteadyDesired({ pools: [aPool({ image: { name: 'ubuntu', hugePages: 2 } })] });
+      const [worker] = workersOf(wanting);
       const machine = { ...worker?.machine, image: { name: 'ubuntu', providerConfig: { hugePages: 4 } } };
-      const owned = inWorker({ 'f:machine': { 'f:image': { 'f:providerConfig': { 'f:hugePages': {} } } } });
-      const shoot = aShoot(wanting, {
-        generation: 2,
-        observedGeneration: 2,
-        spec: { provider: { workers: [{ ...worker, machine }] } },
-        managers: [ourHold, aManager('kubectl-edit', owned, minutesLater(3))],
-      });
+      const fields = inWorker(owned('machine.image.providerConfig.hugePages'));
+      const shoot = edited({ provider: { workers: [{ ...worker, machine }] } }, fields);
 
       expect(driftSentence(driftOf(wanting, factsOf(shoot)))).toBe(
         'Another manager changed fields that are declared here: image of node pool general is hugePages=4 instead of hugePages=2 (kubectl-edit).',
@@ -133,16 +128,13 @@ describe('drift', () => {
       expect(driftOf(desired, factsOf({ ...scaled, managers }))).toMatchObject([{ manager: 'kubectl-edit' }]);
     });
 
-    it('plans no further pass while no operation is open', () => {
-      expect(judge(desired, present(scaled), minutesLater(9))).toMatchObject({ phase: 'Degraded', nextPassMs: null });
-    });
-
     it('is not drift when it only completes an image version', () => {
-      const completed = workerOf({ machine: { type: 'cpx31', image: { name: 'ubuntu', version: '24.4.20261101' } } });
+      const shoot = edited(
+        machine({ image: { name: 'ubuntu', version: '24.4.20261101' } }),
+        inWorker(owned('machine.image.version')),
+      );
 
-      expect(
-        driftOf(desired, factsOf(edited(completed, inWorker({ 'f:machine': { 'f:image': { 'f:version': {} } } })))),
-      ).toEqual([]);
+      expect(driftOf(desired, factsOf(shoot))).toEqual([]);
     });
 
     it('is reverted when no manager owns it, or after a restore lost the managers', () => {
@@ -156,25 +148,18 @@ describe('drift', () => {
     it.each(['corral.dev/plan', 'corral.dev/team'])(
       'is reverted when it is an annotation of Corral: %s',
       (annotation) => {
-        const annotations = { [annotation]: 'theirs' };
-        const managers = [
-          ourHold,
-          aManager('kubectl', { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } }),
-        ];
+        const fields = { 'f:metadata': { 'f:annotations': { [`f:${annotation}`]: {} } } };
+        const managers = [ourHold, aManager('kubectl', fields)];
+        const shoot = aShoot(desired, { annotations: { [annotation]: 'theirs' }, managers });
 
-        expect(decide(desired, present(aShoot(desired, { annotations, managers })), minutesLater(9))).toEqual({
-          do: 'applyShoot',
-        });
+        expect(decide(desired, present(shoot), minutesLater(9))).toEqual({ do: 'applyShoot' });
       },
     );
   });
 
   describe('a pool that another manager added', () => {
     const theirs = { name: 'batch', machine: { type: 'cpx51' }, minimum: 1, maximum: 3 };
-    const holdOf = (fields: object) => ({
-      'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"batch"}': fields } } },
-    });
-    const [rendered] = (aShoot(desired).spec.provider as { workers: object[] }).workers;
+    const [rendered] = workersOf(desired);
     const withPool = (managers: FieldManager[]) =>
       aShoot(desired, {
         generation: 2,
@@ -183,8 +168,8 @@ describe('drift', () => {
         managers: [ourHold, ...managers],
       });
     const added = withPool([
-      aManager('gardener-controller-manager', holdOf({ 'f:machine': {} }), minutesLater(4)),
-      aManager('kubectl-edit', holdOf({ '.': {}, 'f:name': {}, 'f:maximum': {} }), minutesLater(3)),
+      aManager('gardener-controller-manager', inWorker({ 'f:machine': {} }, 'batch'), minutesLater(4)),
+      aManager('kubectl-edit', inWorker({ '.': {}, 'f:name': {}, 'f:maximum': {} }, 'batch'), minutesLater(3)),
     ]);
     const message = 'Another manager added fields that are not declared here: node pool batch (kubectl-edit).';
 
@@ -308,9 +293,6 @@ describe('drift', () => {
 });
 
 describe('owners of fields', () => {
-  const worker = (fields: object) => ({
-    'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': fields } } },
-  });
   const MAXIMUM = '.spec.provider.workers[name="p1a2b3"].maximum';
   const desired = aDesired({ declaredAt: minutesLater(10) });
   const readWith = (
@@ -322,109 +304,78 @@ describe('owners of fields', () => {
     shoot: aShoot(aSteadyDesired(), { managers: [aManager(manager, fields, time)] }),
     at,
   });
-  const conflictsOn = (...paths: string[]) => paths.map((field) => ({ field, manager: null }));
+  const arbitrated = (read: ReturnType<typeof readWith>, field = MAXIMUM, wanted: Desired = desired) =>
+    arbitrate(wanted, read, [{ field, manager: null }], minutesLater(20));
 
   describe('a field that another manager changed', () => {
-    const scaledAt = (time: Date, at?: Date | null) => readWith('kubectl-edit', worker({ 'f:maximum': {} }), time, at);
+    const maximum = inWorker({ 'f:maximum': {} });
+    const scaledAt = (time: Date, at?: Date | null) => readWith('kubectl-edit', maximum, time, at);
+    const hourBehind = (minutes: number) => minutesLater(minutes - 60);
+    const ofCorral = (fields: Record<string, unknown>) => readWith('kubectl', fields, minutesLater(15));
+    const ourLabel = '.spec.provider.workers[name="p1a2b3"].labels.corral.dev/pool';
+    const taken = { overridden: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }], kept: [] };
+    const kept = { overridden: [], kept: [MAXIMUM] };
+    const reverted = { overridden: [expect.anything()], kept: [] };
 
-    it('before the declaration is taken over, and reported by its API name with its manager', () => {
-      expect(arbitrate(desired, scaledAt(minutesLater(9)), conflictsOn(MAXIMUM), minutesLater(20))).toEqual({
-        overridden: [{ field: 'maximum of node pool general', manager: 'kubectl-edit' }],
-        kept: [],
-      });
-    });
-
-    it('after the declaration is kept', () => {
-      expect(arbitrate(desired, scaledAt(minutesLater(11)), conflictsOn(MAXIMUM), minutesLater(20))).toEqual({
-        overridden: [],
-        kept: [MAXIMUM],
-      });
-    });
-
-    it('is compared by the garden’s clock, even with a large clock skew', () => {
-      const hourBehind = (minutes: number) => minutesLater(minutes - 60);
-
-      const before = arbitrate(
-        desired,
-        scaledAt(hourBehind(9), hourBehind(20)),
-        conflictsOn(MAXIMUM),
-        minutesLater(20),
-      );
-      const after = arbitrate(
-        desired,
-        scaledAt(hourBehind(11), hourBehind(20)),
-        conflictsOn(MAXIMUM),
-        minutesLater(20),
-      );
-
-      expect([before.kept, after.kept]).toEqual([[], [MAXIMUM]]);
-    });
-
-    it('is kept when the time of the declaration is unknown', () => {
-      const forgotten = { ...desired, declaredAt: null };
-
-      expect(arbitrate(forgotten, scaledAt(noon), conflictsOn(MAXIMUM), noon).kept).toEqual([MAXIMUM]);
-    });
-
-    it.each([
+    it.each<[string, ReturnType<typeof arbitrated>, object]>([
+      ['taken over when it is older than the declaration', arbitrated(scaledAt(minutesLater(9))), taken],
+      ['kept when it is newer', arbitrated(scaledAt(minutesLater(11))), kept],
+      ['taken over by the garden’s clock', arbitrated(scaledAt(hourBehind(9), hourBehind(20))), taken],
+      ['kept by the garden’s clock', arbitrated(scaledAt(hourBehind(11), hourBehind(20))), kept],
       [
-        'an annotation',
-        '.metadata.annotations.corral.dev/plan',
-        { 'f:metadata': { 'f:annotations': { 'f:corral.dev/plan': {} } } },
+        'kept when the time of the declaration is unknown',
+        arbitrated(scaledAt(noon), MAXIMUM, { ...desired, declaredAt: null }),
+        kept,
       ],
       [
-        'a label of a pool',
-        '.spec.provider.workers[name="p1a2b3"].labels.corral.dev/pool',
-        worker({ 'f:labels': { 'f:corral.dev/pool': {} } }),
+        'always reverted when it is an annotation of Corral',
+        arbitrated(
+          ofCorral({ 'f:metadata': { 'f:annotations': { 'f:corral.dev/plan': {} } } }),
+          '.metadata.annotations.corral.dev/plan',
+        ),
+        reverted,
       ],
-    ])('is always reverted when it is %s of Corral', (_, path, fields) => {
-      const { overridden, kept } = arbitrate(
-        desired,
-        readWith('kubectl', fields, minutesLater(15)),
-        conflictsOn(path),
-        minutesLater(20),
-      );
-
-      expect([overridden.length, kept]).toEqual([1, []]);
-    });
-
-    it('is neither taken over nor kept when no manager owns it', () => {
-      const unowned = readWith('before-first-apply', worker({ 'f:maximum': {} }), minutesLater(15));
-
-      expect(arbitrate(desired, unowned, conflictsOn(MAXIMUM), minutesLater(20))).toEqual({ overridden: [], kept: [] });
+      [
+        'always reverted when it is a label of a pool of Corral',
+        arbitrated(ofCorral(inWorker({ 'f:labels': { 'f:corral.dev/pool': {} } })), ourLabel),
+        reverted,
+      ],
+      [
+        'neither when no manager owns it',
+        arbitrated(readWith('before-first-apply', maximum, minutesLater(15))),
+        { overridden: [], kept: [] },
+      ],
+    ])('is %s', (_what, outcome, expected) => {
+      expect(outcome).toEqual(expected);
     });
 
     it('shows only printable characters of a manager’s name, at most 64', () => {
-      const odd = readWith(`a\u202eb\n${'x'.repeat(99)}`, worker({ 'f:maximum': {} }), noon);
+      const odd = readWith(`a\u202eb\n${'x'.repeat(99)}`, maximum, noon);
 
-      const [{ manager } = { manager: '' }] = arbitrate(desired, odd, conflictsOn(MAXIMUM), noon).overridden;
+      const [{ manager } = { manager: '' }] = arbitrated(odd).overridden;
 
       expect(manager).toMatch(/^a\?b\?x+…$/);
       expect(manager.length).toBe(64);
     });
   });
 
-  describe('a manifest with fields removed', () => {
-    it('lacks exactly these fields', () => {
-      const manifest = renderShoot(desired, settings);
-      const reduced = withoutFields(manifest, [MAXIMUM, '.spec.hibernation.enabled', '.spec.nothing.there']);
+  it('a manifest with fields removed lacks exactly these fields', () => {
+    const manifest = renderShoot(desired, settings);
+    const reduced = withoutFields(manifest, [MAXIMUM, '.spec.hibernation.enabled', '.spec.nothing.there']);
 
-      const [pool] = (reduced.spec.provider as { workers: Record<string, unknown>[] }).workers;
-      const [whole] = (manifest.spec.provider as { workers: Record<string, unknown>[] }).workers;
-      const { maximum: _, ...rest } = whole as Record<string, unknown>;
-      expect(pool).toEqual(rest);
-      expect(reduced.spec.hibernation).toEqual({});
-      expect(reduced.metadata).toEqual(manifest.metadata);
-      expect(manifest.spec.hibernation).toEqual({ enabled: false });
-    });
+    const [pool] = (reduced.spec.provider as { workers: Record<string, unknown>[] }).workers;
+    const [whole] = (manifest.spec.provider as { workers: Record<string, unknown>[] }).workers;
+    const { maximum: _, ...rest } = whole as Record<string, unknown>;
+    expect(pool).toEqual(rest);
+    expect(reduced.spec.hibernation).toEqual({});
+    expect(reduced.metadata).toEqual(manifest.metadata);
+    expect(manifest.spec.hibernation).toEqual({ enabled: false });
   });
 
   describe('a pool that is no longer declared', () => {
     const second = aPool({ name: 'more', workerName: 'p2' });
     const both = aSteadyDesired({ pools: [aPool(), second] });
-    const holdOf = (name: string) => ({
-      'f:spec': { 'f:provider': { 'f:workers': { [`k:{"name":"${name}"}`]: { 'f:maximum': {} } } } },
-    });
+    const holdOf = (name: string) => inWorker({ 'f:maximum': {} }, name);
 
     it('is removed explicitly when another manager owns a field in it', () => {
       const shoot = aShoot(both, { managers: [ourHold, aManager('kubectl', holdOf('p2'))] });
@@ -457,9 +408,9 @@ describe('owners of fields', () => {
 
   describe('a pool that another manager added', () => {
     const theirs = { name: 'batch', maximum: 3 };
-    const fields = { 'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"batch"}': { '.': {}, 'f:name': {} } } } } };
+    const fields = inWorker({ '.': {}, 'f:name': {} }, 'batch');
     const steady = aSteadyDesired();
-    const [ours] = (aShoot(steady).spec.provider as { workers: object[] }).workers;
+    const [ours] = workersOf(steady);
     const withPool = (managers: FieldManager[], pool: object = theirs) =>
       aShoot(steady, { spec: { provider: { workers: [ours, pool] } }, managers: [ourHold, ...managers] });
     const addedAt = (time: Date) => withPool([aManager('kubectl-edit', fields, time)]);

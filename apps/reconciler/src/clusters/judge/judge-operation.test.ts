@@ -64,42 +64,29 @@ describe('operations', () => {
     const going = { deletionTimestamp: noon.toISOString(), lastOperation: { type: 'Delete' } };
     const aWriteAt = (time: string) => anUpdatedDesired({ appliedAt: new Date(time) });
     const done = { ...succeeded, phase: 'Ready', observedGeneration: 2, nextPassMs: null };
+    const message = 'A limit of the cloud project has been reached.';
+    const givenUp = { ...failed('provider_quota_exceeded', { message }), phase: 'Failed', nextPassMs: null };
+    const needsToken = { ...failed('provider_token_rejected'), phase: 'Degraded', nextPassMs: null };
+    const missing = { ...failed('shoot_missing'), phase: 'Deleting' };
+    const updating = { ...running, phase: 'Updating' };
+    const soon = { nextPassMs: 15_000 };
+    const tenSecondsLater = new Date(minutesLater(5).getTime() + 10_000);
+    const unobserved = { observedGeneration: 4 };
+    const old = aShoot(aSteadyDesired(), { generation: 5 });
+    const endedAtNoon = { lastOperation: { type: 'Reconcile', lastUpdateTime: noon.toISOString() } };
+    const otherDeclaration = { annotations: { 'corral.dev/generation': '1' } };
+    const reverted = { generation: 6, spec: { hibernation: { enabled: true } }, hibernated: true };
 
     it.each<Row>([
       ['succeeds when a run after our write succeeded', updated, anUpdatedShoot('Succeeded'), done],
       ['compares times in whole seconds', aWriteAt('2026-11-21T12:05:00.900Z'), anUpdatedShoot('Succeeded'), succeeded],
       ['succeeds when nothing changes in the Shoot', unchanged, aShoot(unchanged, { generation: 1 }), succeeded],
       ['shows the progress of its own run', updated, anUpdatedShoot('Processing'), { operation: { progress: 40 } }],
-      [
-        'shows no other',
-        updated,
-        anUpdatedShoot('Processing', { observedGeneration: 4 }),
-        { operation: { progress: 0 } },
-      ],
-      [
-        'fails when the garden has given up after our retry',
-        tried(2),
-        ended('Failed', overQuota),
-        {
-          ...failed('provider_quota_exceeded', { message: 'A limit of the cloud project has been reached.' }),
-          phase: 'Failed',
-          nextPassMs: null,
-        },
-      ],
+      ['shows no other', updated, anUpdatedShoot('Processing', unobserved), { operation: { progress: 0 } }],
+      ['fails when the garden has given up after our retry', tried(2), ended('Failed', overQuota), givenUp],
       ['goes on while a retry is due', tried(1), ended('Failed', overQuota), running],
-      [
-        'goes on while others block it',
-        tried(1),
-        ended('Failed', overQuota, taken),
-        { ...running, nextPassMs: 15_000 },
-      ],
-      [
-        'waits for the rate limit',
-        tried(2),
-        rateLimit,
-        { ...running, nextPassMs: 20_000 },
-        new Date(minutesLater(5).getTime() + 10_000),
-      ],
+      ['goes on while others block it', tried(1), ended('Failed', overQuota, taken), { ...running, ...soon }],
+      ['waits for the rate limit', tried(2), rateLimit, { ...running, nextPassMs: 20_000 }, tenSecondsLater],
       ['goes on with an error that only the team can fix', updated, readOnly, running, minutesLater(10)],
       ['fails with it after ten minutes', updated, readOnly, failed('provider_permission_denied'), minutesLater(11)],
       ['goes on after one refusal of the token', tried(1), ended('Failed', badToken), running],
@@ -107,50 +94,23 @@ describe('operations', () => {
       ['has no deadline while the garden is working', updated, since, running, minutesLater(12 * 60)],
       ['fails as an internal error without a cause', tried(2), anUpdatedShoot('Failed'), failed('internal_error')],
       ['stays null when there is none', aSteadyDesired(), aShoot(aSteadyDesired()), { operation: { to: 'stay' } }],
-      [
-        'fails when the change needs a token that is rejected',
-        rejected(unapplied),
-        aShoot(aSteadyDesired(), { generation: 5 }),
-        { ...failed('provider_token_rejected'), phase: 'Degraded', nextPassMs: null },
-      ],
-      [
-        'goes on when it was applied before',
-        rejected(updated),
-        anUpdatedShoot('Processing'),
-        { ...running, phase: 'Updating' },
-      ],
+      ['fails when the change needs a token that is rejected', rejected(unapplied), old, needsToken],
+      ['goes on when it was applied before', rejected(updated), anUpdatedShoot('Processing'), updating],
       ['fails with its run', rejected(updated), anUpdatedShoot('Failed'), { operation: { to: 'failed' } }],
-      [
-        'fails when the cluster is deleted by others',
-        updated,
-        anUpdatedShoot('Processing', going),
-        { ...failed('shoot_missing'), phase: 'Deleting' },
-      ],
+      ['fails when the cluster is deleted by others', updated, anUpdatedShoot('Processing', going), missing],
     ])('%s', (...[, desired, shoot, verdict, now]) => {
       expect(verdictOf(desired, shoot, now)).toMatchObject(verdict);
     });
 
     it.each<[string, Desired, Shoot]>([
       ['our write was not observed', updated, anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
-      [
-        'the success is older than our write',
-        updated,
-        anUpdatedShoot('Succeeded', { lastOperation: { type: 'Reconcile', lastUpdateTime: noon.toISOString() } }),
-      ],
+      ['the success is older than our write', updated, anUpdatedShoot('Succeeded', endedAtNoon)],
       ['the run is in progress', updated, anUpdatedShoot('Processing')],
       ['a migration succeeded', updated, anUpdatedShoot('Succeeded', { lastOperation: { type: 'Migrate' } })],
-      [
-        'the Shoot carries another declaration',
-        updated,
-        anUpdatedShoot('Succeeded', { annotations: { 'corral.dev/generation': '1' } }),
-      ],
+      ['the Shoot carries another declaration', updated, anUpdatedShoot('Succeeded', otherDeclaration)],
       ['the response to our write was lost', unapplied, anUpdatedShoot('Succeeded')],
       ['it was changed since', updated, anUpdatedShoot('Succeeded', { generation: 6, observedGeneration: 5 })],
-      [
-        'another manager has reverted it',
-        updated,
-        anUpdatedShoot('Succeeded', { generation: 6, spec: { hibernation: { enabled: true } }, hibernated: true }),
-      ],
+      ['another manager has reverted it', updated, anUpdatedShoot('Succeeded', reverted)],
     ])('does not succeed while %s', (_, desired, shoot) => {
       expect(verdictOf(desired, shoot)).toMatchObject({ ...running, observedGeneration: 1, nextPassMs: 15_000 });
     });
@@ -330,10 +290,12 @@ describe('failures', () => {
 
 describe('what keeps an operation', () => {
   const at = minutesLater(9);
+  const overQuota = { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] };
   const outOfStock = {
     lastErrors: [{ codes: ['ERR_INFRA_RESOURCES_DEPLETED'], description: 'server type cpx31 is unavailable' }],
     retryCycleStartTime: noon.toISOString(),
   };
+  const failing = aShoot(aSteadyDesired(), { ...outOfStock, lastOperation: { state: 'Error' } });
   const reconciledIn = ({ conditions }: ReturnType<typeof judge>) =>
     conditions.find(({ type }) => type === 'Reconciled');
 
@@ -409,16 +371,8 @@ describe('what keeps an operation', () => {
       ['a change goes on', anUpdatedDesired(), present(anUpdatedShoot('Processing'))],
       ['it has succeeded', anUpdatedDesired(), present(anUpdatedShoot('Succeeded'))],
       ['the cluster is about to be created', aDesired(), absent],
-      [
-        'it is no longer open',
-        aSteadyDesired(),
-        present(aShoot(aSteadyDesired(), { ...outOfStock, lastOperation: { state: 'Error' } })),
-      ],
-      [
-        'it has failed',
-        anUpdatedDesired({ retriedGeneration: 2 }),
-        present(anUpdatedShoot('Failed', { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] })),
-      ],
+      ['it is no longer open', aSteadyDesired(), present(failing)],
+      ['it has failed', anUpdatedDesired({ retriedGeneration: 2 }), present(anUpdatedShoot('Failed', overQuota))],
     ])('waits for nothing when %s', (_when, desired, seen) => {
       expect(judge(desired, seen, at).waiting).toBeNull();
     });

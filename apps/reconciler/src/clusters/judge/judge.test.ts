@@ -49,6 +49,10 @@ describe('the verdict', () => {
     const tried = { retriedGeneration: 1 };
     const unseen = { observedGeneration: 0 };
     const deleting = aSteadyDesired({ isDeleting: true });
+    const updating = aSteadyDesired({ known: { phase: 'Updating' } });
+    const createdInVain = aDesired({ known: { ...tried, appliedTokenVersion: 1 } });
+    const deletedInVain = aSteadyDesired({ isDeleting: true, known: tried });
+    const beingChecked = { conditions: [aCondition('EveryNodeReady', 'Progressing')] };
     const falling = anUpdatedDesired({}, { spec: { ...steady.spec, hibernated: true } });
     const creating = (state: string) => aShoot(aDesired(), operating('Create', state));
     const running = (state: string, more: Parts = {}) => aShoot(steady, { ...operating('Reconcile', state), ...more });
@@ -62,29 +66,14 @@ describe('the verdict', () => {
       ['Provisioning', 'it is being created', aDesired(), creating('Processing')],
       ['Provisioning', 'its creation is retried', aDesired(), creating('Error')],
       ['Provisioning', 'a retry is due', aDesired(), creating('Failed')],
-      [
-        'Failed',
-        'its creation has failed for good',
-        aDesired({ known: { ...tried, appliedTokenVersion: 1 } }),
-        creating('Failed'),
-      ],
+      ['Failed', 'its creation has failed for good', createdInVain, creating('Failed')],
       ['Ready', 'everything is healthy', steady, aShoot(steady)],
       ['Ready', 'the garden does its regular run', steady, running('Processing')],
-      [
-        'Ready',
-        'its health is checked',
-        steady,
-        aShoot(steady, { conditions: [aCondition('EveryNodeReady', 'Progressing')] }),
-      ],
+      ['Ready', 'its health is checked', steady, aShoot(steady, beingChecked)],
       ['Updating', 'a change is in progress', updated, anUpdatedShoot('Processing')],
       ['Updating', 'a change is to start', updated, anUpdatedShoot('Succeeded', { observedGeneration: 4 })],
       ['Updating', 'another manager changes it', steady, aShoot(steady, { generation: 2, observedGeneration: 1 })],
-      [
-        'Updating',
-        'another manager’s change is in progress',
-        aSteadyDesired({ known: { phase: 'Updating' } }),
-        running('Processing', { generation: 2 }),
-      ],
+      ['Updating', 'another manager’s change goes on', updating, running('Processing', { generation: 2 })],
       ['Updating', 'its control plane migrates', steady, aShoot(steady, operating('Restore', 'Processing'))],
       ['Degraded', 'a node is not ready', steady, aShoot(steady, unhealthy)],
       ['Degraded', 'a regular run failed', steady, running('Error', { lastErrors: [{}] })],
@@ -96,24 +85,23 @@ describe('the verdict', () => {
       ['Resuming', 'it cannot resume for lack of servers', updated, sleepy('Error', false, true, { lastErrors: [{}] })],
       ['Deleting', 'its deletion was requested', deleting, aShoot(steady)],
       ['Deleting', 'its deletion is retried', deleting, going('Error')],
-      [
-        'Failed',
-        'its deletion has failed for good',
-        aSteadyDesired({ isDeleting: true, known: tried }),
-        going('Failed'),
-      ],
+      ['Failed', 'its deletion has failed for good', deletedInVain, going('Failed')],
     ])('is %s while %s', (phase, _, desired, shoot) => {
       expect(judge(desired, present(shoot), later).phase).toBe(phase);
     });
   });
 
   describe('a cluster', () => {
-    const failed = (code: string) => ({ phase: 'Failed', operation: { to: 'failed', code } });
+    const failed = (code: string, more = {}) => ({ phase: 'Failed', operation: { to: 'failed', code }, ...more });
     const pending = { phase: 'Pending', operation: { to: 'running' } };
     const unverified = aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } });
     const rejected = aDesired({ connection: { phase: 'Rejected' } });
     const gone = aSteadyDesired({ operation: anUpdate() });
-    const migrating = { lastOperation: { type: 'Migrate' }, seedName: null, spec: { seedName: 'seed-b' } };
+    const unapplied = anUpdatedDesired({ appliedGeneration: 1 });
+    const ahead = anUpdatedDesired({ observedGeneration: 2 });
+    const processing = present(anUpdatedShoot('Processing'));
+    const between = { lastOperation: { type: 'Migrate' }, seedName: null, spec: { seedName: 'seed-b' } };
+    const migrating = present(anUpdatedShoot('Succeeded', between));
     const restoring = present(aShoot(steady, { generation: 5, ...operating('Restore', 'Processing') }));
     const newer = { ...updated, generation: 3, desiredHash: 'sha256:03' };
     const done = present(anUpdatedShoot('Succeeded'));
@@ -121,46 +109,13 @@ describe('the verdict', () => {
     it.each<[what: string, desired: Desired, seen: Observed, verdict: object, reason?: string]>([
       ['is pending while it is prepared', aDesired(), absent, { ...pending, nextPassMs: 15_000 }, 'Pending'],
       ['waits for its connection to be verified', unverified, absent, pending, 'ConnectionNotReady'],
-      [
-        'fails when its connection is rejected',
-        rejected,
-        absent,
-        { ...failed('provider_token_rejected'), nextPassMs: null },
-      ],
-      [
-        'fails when its Shoot existed before',
-        gone,
-        absent,
-        { ...failed('shoot_missing'), seedName: null },
-        'ShootMissing',
-      ],
-      [
-        'fails when a foreign Shoot has its name',
-        aDesired(),
-        { kind: 'foreign' },
-        failed('name_collision'),
-        'NameCollision',
-      ],
+      ['fails with a rejected connection', rejected, absent, failed('provider_token_rejected', { nextPassMs: null })],
+      ['fails when its Shoot existed before', gone, absent, failed('shoot_missing'), 'ShootMissing'],
+      ['fails when its name is taken', aDesired(), { kind: 'foreign' }, failed('name_collision'), 'NameCollision'],
       ['has a seed', updated, done, { seedName: 'seed-hel', migrationPhase: null }],
-      [
-        'has none between two seeds',
-        updated,
-        present(anUpdatedShoot('Succeeded', migrating)),
-        { seedName: null, migrationPhase: 'Restoring' },
-      ],
-      [
-        'waits for the migration of its control plane',
-        anUpdatedDesired({ appliedGeneration: 1 }),
-        restoring,
-        { operation: { to: 'running' } },
-        'ControlPlaneMigrating',
-      ],
-      [
-        'never returns to an earlier generation',
-        anUpdatedDesired({ observedGeneration: 2 }),
-        present(anUpdatedShoot('Processing')),
-        { observedGeneration: 2 },
-      ],
+      ['has none between two seeds', updated, migrating, { seedName: null, migrationPhase: 'Restoring' }],
+      ['waits for a migration', unapplied, restoring, { operation: { to: 'running' } }, 'ControlPlaneMigrating'],
+      ['never returns to an earlier generation', ahead, processing, { observedGeneration: 2 }],
       ['reports an older generation while a newer one waits', newer, done, { observedGeneration: 2 }],
     ])('%s', (...[, desired, seen, expected, reason]) => {
       const verdict = judge(desired, seen, later);
@@ -364,12 +319,7 @@ describe('conditions', () => {
     ['before the first run', begun, operating('Create', 'Pending'), 'Pending'],
     ['during the creation', begun, operating('Create', 'Processing'), 'Creating'],
     ['during a change', begun, operating('Reconcile', 'Processing'), 'Updating'],
-    [
-      'during a deletion by others',
-      steady,
-      { ...deletedAtNoon, ...operating('Delete', 'Processing') },
-      'DeletedExternally',
-    ],
+    ['during a deletion by others', steady, { ...deletedAtNoon, ...operating('Delete', 'Error') }, 'DeletedExternally'],
     ['after a problem of this attempt', steady, { ...short, ...since(1) }, 'ProviderQuotaExceeded'],
     ['after a problem of the attempt before', steady, { ...short, ...since(3) }, 'Retrying'],
     ['after one of an earlier change', steady, { ...short, generation: 2, observedGeneration: 1 }, 'Retrying'],
@@ -480,16 +430,14 @@ describe('what is observed', () => {
     expect(observedCluster(later, factsOf(aShoot(desired)), noon).apiServer).toBeNull();
   });
 
-  describe('the next time of a daily window', () => {
-    it.each([
-      ['later today', '130000+0000', '2026-11-21T13:00:00.000Z'],
-      ['tomorrow when it has already begun', '120000+0000', '2026-11-22T12:00:00.000Z'],
-      ['in a zone ahead', '003000+0200', '2026-11-21T22:30:00.000Z'],
-      ['in a zone behind', '233000-0500', '2026-11-22T04:30:00.000Z'],
-      ['is null for an invalid time', '256000+0000', null],
-    ])('%s', (_what, begin, next) => {
-      expect(nextTimeOf(begin, noon)).toBe(next);
-    });
+  it.each([
+    ['later today', '130000+0000', '2026-11-21T13:00:00.000Z'],
+    ['tomorrow when it has already begun', '120000+0000', '2026-11-22T12:00:00.000Z'],
+    ['in a zone ahead', '003000+0200', '2026-11-21T22:30:00.000Z'],
+    ['in a zone behind', '233000-0500', '2026-11-22T04:30:00.000Z'],
+    ['is null for an invalid time', '256000+0000', null],
+  ])('the next time of a daily window %s', (_what, begin, next) => {
+    expect(nextTimeOf(begin, noon)).toBe(next);
   });
 });
 

@@ -31,6 +31,8 @@ describe('adoption', () => {
     aWanted({ phase: 'Rebuilding', rebuildAskedAt: new Date(second.getTime() - 20_000), imageId: 7, ...more });
   const askedAgo = (seconds: number) => asked({ rebuildAskedAt: new Date(second.getTime() - seconds * 1_000) });
   const rebuilding = asked({ rebuildActionId: 10 });
+  const late = aWanted({ acknowledgedAt: ago(3_601) });
+  const unknown: Seen = { ...nothingSeen, action: 'absent', server: aServer({ imageId: 7 }) };
 
   const busy = (action: Partial<ServerAction>): Seen => ({
     ...ready,
@@ -48,12 +50,7 @@ describe('adoption', () => {
       ['requests no rebuild in the second of another one', aWanted(), busy({ startedAt: second }), 'Adopting running'],
       ['waits for another action', aWanted(), busy({ command: 'resize', status: 'running' }), 'Adopting running'],
       ['waits while the server is locked', aWanted(), having({ isLocked: true }), 'Adopting running'],
-      [
-        'fails when a lock does not end in time',
-        aWanted({ acknowledgedAt: ago(3_601) }),
-        having({ isLocked: true }),
-        'Failed failed server_locked',
-      ],
+      ['fails when a lock does not end in time', late, having({ isLocked: true }), 'Failed failed server_locked'],
       ['fails if protected', aWanted(), having({ isRebuildProtected: true }), 'Failed failed server_protected'],
       ['fails in rescue', aWanted(), having({ isInRescue: true }), 'Failed failed server_in_rescue'],
       ['fails with an ISO', aWanted(), having({ hasIso: true }), 'Failed failed server_iso_mounted'],
@@ -73,12 +70,7 @@ describe('adoption', () => {
       ['fails with the action', rebuilding, acted({ status: 'error' }), 'Failed failed server_rebuild_failed'],
       ['reads the server after the action', rebuilding, acted(), 'readServer'],
       ['succeeds when the server runs the image', rebuilding, acted({}, { imageId: 7 }), 'Ready succeeded'],
-      [
-        'succeeds when the action is unknown',
-        rebuilding,
-        { ...nothingSeen, action: 'absent', server: aServer({ imageId: 7 }) },
-        'Ready succeeded',
-      ],
+      ['succeeds when the action is unknown', rebuilding, unknown, 'Ready succeeded'],
       ['fails with another image', rebuilding, acted({}, { imageId: 8 }), 'Failed failed server_rebuild_failed'],
       ['waits while the server is still locked', rebuilding, acted({}, { isLocked: true }), 'Rebuilding running'],
       ['does nothing after a failure', aWanted({ phase: 'Failed' }), nothingSeen, 'Failed stay'],
@@ -179,6 +171,9 @@ describe('joining by command', () => {
     aMember('Leaving', { claim: null, ...more }, cluster);
   const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
   const other = aCluster({ id: asClusterId('other') });
+  const deleting = aCluster({ isDeleting: true });
+  const adopted = { isAdopting: false };
+  const cordoned = aNode({ isUnschedulable: true });
 
   const step = (wanted: WantedServer, seen: Partial<Seen> = {}): Step =>
     decide(wanted, { ...nothingSeen, ...seen }, now, times);
@@ -187,6 +182,7 @@ describe('joining by command', () => {
     if (taken.do !== 'finish') throw new Error(`It does not finish: ${taken.do}`);
     return taken.verdict;
   };
+  const leftMessage = verdict(leaving(), { node: 'absent', joinEndedIn: 1 }).message;
   const wipe = expect.stringContaining('must wipe it');
 
   describe('a machine that Corral cannot rebuild', () => {
@@ -212,31 +208,16 @@ describe('joining by command', () => {
         'Joined stay',
       ],
       ['is checked as a node', aMember('Joined'), {}, 'readNode'],
-      [
-        'is a node, whatever a provider says',
-        aMember('Joined', { observedAt: null }),
-        { node: aNode() },
-        'Joined stay',
-      ],
+      ['is a node, unseen by a provider', aMember('Joined', { observedAt: null }), { node: aNode() }, 'Joined stay'],
       ['is a node without a token', aMember('Joined', { connection: rejected }), { node: aNode() }, 'Joined stay'],
       ['leaves without a claim', aMember('Joined', { claim: null }), {}, 'beginLeave'],
       ['is cordoned before it leaves', leaving(), { node: aNode() }, 'cordon'],
       ['is drained after the cordon', leaving(), { node: aNode({ isUnschedulable: true }), podsLeft: null }, 'evict'],
-      [
-        'ends its Node after the drain',
-        leaving(),
-        { node: aNode({ isUnschedulable: true }), podsLeft: 0 },
-        'deleteNode',
-      ],
+      ['ends its Node after the drain', leaving(), { node: cordoned, podsLeft: 0 }, 'deleteNode'],
       ['deletes its tokens after its Node', leaving(), { node: 'absent' }, 'endJoin'],
       ['is Ready after it has left', leaving({ isAdopting: false }), { node: 'absent', joinEndedIn: 1 }, 'Ready stay'],
       ['stays in adoption when it never was a node', leaving(), { node: 'absent', joinEndedIn: 1 }, 'Adopting running'],
-      [
-        'has left when its cluster is being deleted',
-        leaving({ isAdopting: false }, aCluster({ isDeleting: true })),
-        {},
-        'Ready stay',
-      ],
+      ['has left when its cluster is being deleted', leaving(adopted, deleting), {}, 'Ready stay'],
       ['has left when its cluster is gone', leaving({ currentCluster: null, isAdopting: false }), {}, 'Ready stay'],
       ['stays in a hibernated cluster', leaving({ isAdopting: false }, asleep), {}, 'Leaving stay'],
       ['leaves after it has failed', aMember('Failed', { claim: null, isAdopting: false }), {}, 'beginLeave'],
@@ -281,12 +262,7 @@ describe('joining by command', () => {
 
     it.each<[string, WantedServer]>([
       ['that it must be wiped after it has left', aMachine({ phase: 'Ready', isAdopting: false })],
-      [
-        'the same after it left during its adoption',
-        aMachine({
-          message: verdict(leaving(), { node: 'absent', joinEndedIn: 1 }).message,
-        }),
-      ],
+      ['the same after it left during its adoption', aMachine({ message: leftMessage })],
     ])('says %s', (_what, wanted) => {
       expect(verdict(wanted).message).toEqual(wipe);
     });
@@ -331,6 +307,8 @@ describe('nodes', () => {
     const claimed = (cluster = aCluster(), more: Partial<WantedServer> = {}) =>
       aWanted({ phase: 'Ready', claim: aClaim(cluster), ...more });
     const idle = aWanted({ phase: 'Ready' });
+    const aNodeAlready = { ...idle, currentCluster: aCluster(), nodeName: 'web' };
+    const unseenForADay = { observedAt: ago(86_400) };
     const labelled = (claim: string) => ({
       ...nothingSeen,
       server: aServer({ labels: { 'corral.dev/claim': claim } }),
@@ -347,19 +325,9 @@ describe('nodes', () => {
       ['does not join with a foreign claim label', claimed(), labelled('theirs'), 'Ready stay'],
       ['waits for a cluster that cannot take nodes yet', claimed(starting), nothingSeen, 'Ready stay'],
       ['waits for a hibernated cluster', claimed(asleep), nothingSeen, 'Ready stay'],
-      [
-        'reads the server daily while it waits',
-        claimed(asleep, { observedAt: ago(86_400) }),
-        nothingSeen,
-        'readServer',
-      ],
+      ['reads the server daily while it waits', claimed(asleep, unseenForADay), nothingSeen, 'readServer'],
       ['does not join over a rejected connection', claimed(aCluster(), { connection: rejected }), ready, 'Ready stay'],
-      [
-        'leaves first when it is a node',
-        { ...idle, currentCluster: aCluster(), nodeName: 'web' },
-        nothingSeen,
-        'beginLeave',
-      ],
+      ['leaves first when it is a node', aNodeAlready, nothingSeen, 'beginLeave'],
     ])('%s', check);
 
     it('plans the next pass soon while it waits for a cluster, and says why', () => {
@@ -389,6 +357,7 @@ describe('nodes', () => {
     const unclaimed = { claim: null };
     const moved = { claim: aClaim(other) };
     const rebuilt = acted();
+    const node = aNode();
     const up = { ...rebuilt, server: aServer({ imageId: 7 }) };
 
     it.each<Row>([
@@ -397,12 +366,7 @@ describe('nodes', () => {
       ['looks for the image', joining(), { ...ready, image: null }, 'findImage'],
       ['reads the actions', joining(), { ...ready, actions: null }, 'readActions'],
       ['prepares join data', joining(), ready, 'prepareJoin'],
-      [
-        'reads the actions after the join data',
-        joining(),
-        { ...ready, actions: null, joinUserData: 'x' },
-        'readActions',
-      ],
+      ['reads the actions after it', joining(), { ...ready, actions: null, joinUserData: 'x' }, 'readActions'],
       ['requests the rebuild with the join data', joining(), { ...ready, joinUserData: 'x' }, 'requestRebuild'],
       ['waits for a cluster that can no longer take nodes', joining({}, starting), ready, 'Joining stay'],
       ['fails with a protected server', joining(), having({ isRebuildProtected: true }), 'Failed stay'],
@@ -425,22 +389,12 @@ describe('nodes', () => {
       ['reads the node after the action', rebuilding, rebuilt, 'readNode'],
       ['awaits the node', rebuilding, { ...rebuilt, node: 'absent' }, 'Joining stay'],
       ['checks the image of a registered node', rebuilding, { ...rebuilt, node: aNode() }, 'readServer'],
-      [
-        'fails with another image',
-        rebuilding,
-        { ...up, server: aServer({ imageId: 8 }), node: aNode() },
-        'Failed stay',
-      ],
+      ['fails with another image', rebuilding, { ...up, server: aServer({ imageId: 8 }), node }, 'Failed stay'],
       ['labels and annotates the node', rebuilding, { ...up, node: aNode({ annotations: {} }) }, 'patchNode'],
       ['waits until the node is Ready', rebuilding, { ...up, node: aNode({ isReady: false }) }, 'Joining stay'],
       ['deletes the join token when the node is Ready', rebuilding, { ...up, node: aNode() }, 'endJoin'],
       ['is Joined after that', rebuilding, { ...up, node: aNode(), joinEndedIn: 1 }, 'Joined stay'],
-      [
-        'is Joined after the token expired',
-        { ...rebuilding, ...askedLongAgo },
-        { ...up, node: aNode() },
-        'Joined stay',
-      ],
+      ['is Joined after the token expired', { ...rebuilding, ...askedLongAgo }, { ...up, node }, 'Joined stay'],
     ])('%s', check);
 
     it('reports the node as ready when it ends', () => {
@@ -468,6 +422,7 @@ describe('nodes', () => {
   describe('the next step of a node', () => {
     const joined = (more: Partial<WantedServer> = {}, cluster = aCluster()) => aMember('Joined', more, cluster);
     const overdue = joined({ observedAt: ago(86_400) });
+    const askedNow = { rebuildAskedAt: ago(10) };
     const renamed = joined({ claim: aClaim(aCluster(), 'gold') });
 
     it.each<Row>([
@@ -489,12 +444,7 @@ describe('nodes', () => {
       ['leaves while it is Missing too', aMember('Missing', { claim: null }), nothingSeen, 'beginLeave'],
       ['stays Failed while it is claimed', aMember('Failed'), nothingSeen, 'Failed stay'],
       ['leaves when it is Failed and no longer claimed', aMember('Failed', { claim: null }), nothingSeen, 'beginLeave'],
-      [
-        'stays during a rebuild',
-        aMember('Failed', { claim: null, rebuildAskedAt: ago(10) }),
-        nothingSeen,
-        'readActions',
-      ],
+      ['stays during a rebuild', aMember('Failed', { claim: null, ...askedNow }), nothingSeen, 'readActions'],
     ])('%s', check);
 
     it.each<[string, WantedServer, Seen, string, boolean]>([
