@@ -83,11 +83,7 @@ const parts: Readonly<Record<string, Part>> = {
   failover: fileOf('loses the primary of a replicated Postgres under load. 1 minute.', 'long/failover'),
   pgbouncer: fileOf('runs services behind PgBouncer, which has to be installed. 1 minute.', 'long/pgbouncer'),
   runbooks: fileOf('runs the commands of the runbook for lost parts.', 'long/lost-parts'),
-  stalls: fileOf('sends bodies that are made to block a service. 1 idle minute.', 'long/hostile-bodies'),
-  neighbours: {
-    ...fileOf('measures what a team gets beside others that misbehave. 5 idle minutes.', 'system/rude-neighbours'),
-    env: { CORRAL_NEIGHBOURS_SECONDS: '15', CORRAL_TEST_LONG: '1' },
-  },
+  stalls: fileOf('sends bodies that are made to block a service. 1 minute.', 'long/hostile-bodies'),
   terraform: fileOf(
     'manages 200 record sets as Terraform does, under the default limits. 30 minutes.',
     'long/terraform',
