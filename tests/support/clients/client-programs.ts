@@ -137,9 +137,6 @@ export async function hcloudRust(): Promise<Client> {
 /** The program of `clients/hcloud-python`. */
 export const hcloudPython = (): Promise<Client> => pythonProgram('hcloud-python');
 
-/** The program of `clients/lexicon`. */
-export const lexicon = (): Promise<Client> => pythonProgram('lexicon');
-
 /** The fuzzer of OpenAPI documents, as `python -m schemathesis.cli`. */
 export async function schemathesis(): Promise<Client> {
   const python = await pythonEnvironment('schemathesis', { atLeast: [3, 10] });

@@ -1,4 +1,4 @@
-import { cp, mkdir, writeFile } from 'node:fs/promises';
+import { cp, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { clusterOpenApi, dnsOpenApi, dnsRoutes } from '@corral/contracts';
 import { builtFile } from '../system/program.js';
@@ -26,21 +26,6 @@ async function writeDocuments(folder: string): Promise<Record<keyof typeof docum
   const files = names.map((name) => [name, join(folder, `${name}.json`)] as const);
   for (const [name, file] of files) await writeFile(file, JSON.stringify(documents[name]()));
   return Object.fromEntries(files) as Record<keyof typeof documents, string>;
-}
-
-/** Types of openapi-typescript, compiled with the program of `clients/generated-typescript`. */
-export async function typedClient(folder: string): Promise<Client> {
-  const source = builtFile('tests/clients/generated-typescript');
-  const bin = (name: string) => join(source, 'node_modules', '.bin', name);
-  const files = await writeDocuments(folder);
-  await mkdir(join(source, 'generated'), { recursive: true });
-  for (const name of names) {
-    const types = join(source, 'generated', `${name}.ts`);
-    const said = await output([bin('openapi-typescript'), files[name], '--default-non-nullable=false', '-o', types]);
-    if (/warn|error|⚠/i.test(said)) throw new Error(said);
-  }
-  await output([bin('tsc'), '--project', source]);
-  return { kind: 'found', command: [process.execPath, join(source, 'dist', 'walk.js')] };
 }
 
 /** The Python of the generator. */

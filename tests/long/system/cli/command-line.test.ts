@@ -90,48 +90,6 @@ describe('signing in', () => {
   });
 });
 
-describe('a team in git', () => {
-  it('is planned and applied by pipelines that store nothing', async () => {
-    const issuer = await startTokenIssuer();
-    const team = join(ann.folder, 'in-git');
-    for (const [account, role, sub] of [
-      ['planner', 'viewer', 'repo:acme/infra:pull_request'],
-      ['deployer', 'member', 'repo:acme/infra:ref:refs/heads/main'],
-    ] as const) {
-      await ann.json('accounts', 'set', account, '--role', role);
-      const trust = ['--issuer', issuer.url, '--audience', apiUrl, '--account', account, '--claim', `sub=${sub}`];
-      await ann.json('issuers', 'set', account, ...trust);
-    }
-    expect((await ann.run('export', team)).code).toBe(0);
-    await fileOf(ann, 'in-git/more.yaml', declared('merged'));
-    const set = { name: 'merged.acme', type: 'A', records: [{ value: '192.0.2.8' }] };
-    const records = { apiVersion: 'clusters.corral.dev/v1', kind: 'RecordSets', metadata: { team: 'acme' } };
-    await fileOf(ann, 'in-git/sets.yaml', JSON.stringify({ ...records, spec: { recordSets: [set] } }));
-    const files = ['more', 'sets'].map((name) => join(team, `${name}.yaml`));
-    const job = async (account: string, sub: string) => {
-      const corral = await corralCommand({ HCLOUD_ENDPOINT: dnsUrl });
-      const file = join(corral.folder, 'id-token');
-      await writeFile(file, await issuer.sign({ aud: apiUrl, sub }));
-      const login = ['--team', 'acme', '--account', account, '--subject-token-file', file];
-      expect(await corral.run('login', '--url', apiUrl, '--exchange', ...login)).toMatchObject({ code: 0 });
-      return corral;
-    };
-
-    const planner = await job('planner', 'repo:acme/infra:pull_request');
-    expect(await planner.run('diff', '-f', ...files)).toMatchObject({
-      code: 1,
-      out: expect.stringMatching(/\+ cluster merged\n[\s\S]*\+ merged\.acme A/),
-    });
-    expect((await planner.run('apply', '-f', ...files, '--yes')).code).not.toBe(0);
-
-    const deployer = await job('deployer', 'repo:acme/infra:ref:refs/heads/main');
-    expect(await deployer.run('apply', '-f', ...files, '--yes', '--wait')).toMatchObject({ code: 0 });
-    expect((await planner.run('diff', '-f', ...files)).code).toBe(0);
-    for (const corral of [planner, deployer]) await corral.remove();
-    await issuer.close();
-  });
-});
-
 describe('clusters', () => {
   afterEach(() => ci.run('clusters', 'delete', 'reached', '--yes', '--wait', '--ignore-not-found'));
 

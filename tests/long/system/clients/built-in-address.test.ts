@@ -5,37 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describeNeeding, freePort, startProcess } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { askNameServer } from '../../../support/clients/ask-name-server.js';
-import {
-  builtInAddress,
-  certifyUpstreamName,
-  tlsOfUpstreamName,
-  UPSTREAM_NAME,
-} from '../../../support/clients/built-in-name.js';
-import {
-  hcloudGo,
-  hcloudPython,
-  legoChallenge,
-  lexicon,
-  missingCurl,
-  missingOf,
-  missingOpenssl,
-  walk,
-} from '../../../support/clients/client-programs.js';
-import { type ForwardProxy, startForwardProxy } from '../../../support/clients/forward-proxy.js';
+import { certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../../../support/clients/built-in-name.js';
+import { missingCurl, missingOpenssl } from '../../../support/clients/client-programs.js';
 import { runCommand } from '../../../support/clients/run-command.js';
 import { builtFile } from '../../../support/system/program.js';
 import { type System, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
 
-const [go, python] = [await hcloudGo(), await hcloudPython()];
-const [challenger, lexiconRecords] = [await legoChallenge(), await lexicon()];
 const withoutOpenssl = missingOpenssl();
 
 let folder: string;
 let system: System;
 let acme: Team;
 let tlsPort: number;
-let proxy: ForwardProxy;
 const file = (name: string): string => join(folder, name);
 
 /** The commands of the guide that create an authority and then a certificate. */
@@ -60,15 +41,11 @@ beforeAll(async () => {
     gatewayEnv: tlsOfUpstreamName(folder, tlsPort),
   });
   acme = system.teams[0] as Team;
-  proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
 });
 afterAll(async () => {
-  await proxy?.stop();
   await system?.stop();
   await rm(folder, { recursive: true, force: true });
 });
-
-const builtIn = () => builtInAddress(folder, { proxyUrl: proxy.url, token: acme.token });
 
 describe('a client in Node.js with a built-in address', () => {
   it('writes and reads when the name of the upstream leads to the gateway', async () => {
@@ -120,67 +97,6 @@ describeNeeding(describe, missingCurl(), 'curl', () => {
 
   it('does not trust it otherwise', async () => {
     expect(await curl()).toMatchObject({ code: 60, stdout: '' });
-  });
-});
-
-describeNeeding(describe, missingOf(go), 'hcloud-go at its default endpoint', () => {
-  it('can do everything that it does with record sets', async () => {
-    const steps = await walk(go, ['walk', ZONE, 'acme'], builtIn());
-
-    expect(steps).toMatchObject({
-      create: { id: 'go.acme/A', values: ['192.0.2.1'] },
-      update: { labels: { 'made-by': 'somebody' } },
-      delete: { absent: true },
-    });
-  });
-});
-
-describeNeeding(describe, missingOf(python), 'hcloud-python at its default endpoint', () => {
-  it('can do everything that it does with record sets', async () => {
-    const steps = await walk(python, [ZONE, 'acme'], builtIn());
-
-    expect(steps).toMatchObject({
-      create: { id: 'python.acme/TXT', values: ['"one"'] },
-      update: { labels: { 'made-by': 'somebody' } },
-      delete: { code: 'not_found' },
-    });
-  });
-});
-
-describeNeeding(describe, missingOf(challenger), 'lego, whose address cannot be set', () => {
-  it.each(['acme', 'shop.acme'])('answers the challenge for %s, and removes it afterwards', async (at) => {
-    const subject = [`${at}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
-    const ask = () => askNameServer(system.cloud.dnsPort, `_acme-challenge.${at}.${ZONE}`, 'TXT');
-
-    const { present } = await walk(challenger, ['present', ...subject], builtIn());
-    const during = await ask();
-    const { cleanup } = await walk(challenger, ['cleanup', ...subject], builtIn());
-
-    expect(present).toMatchObject({ name: `_acme-challenge.${at}.${ZONE}.`, value: expect.any(String) });
-    expect(during).toEqual([present?.value]);
-    expect(cleanup).toMatchObject({ value: present?.value });
-    expect(await ask()).toEqual([]);
-  });
-
-  it('is refused the challenge of the zone itself', async () => {
-    const attempt = walk(challenger, ['present', ZONE, `127.0.0.1:${system.cloud.dnsPort}`], builtIn());
-
-    await expect(attempt).rejects.toThrow('forbidden');
-  });
-});
-
-describeNeeding(describe, missingOf(lexiconRecords), 'lexicon, whose address cannot be set', () => {
-  it('creates and deletes records, and waits for each action', async () => {
-    const subject = ['lexicon.acme', `acme.${ZONE}`, String(system.cloud.dnsPort)];
-
-    const steps = await walk(lexiconRecords, subject, builtIn());
-
-    expect(steps).toEqual({
-      create: { step: 'create', done: true, contents: ['some text'] },
-      add: { step: 'add', done: true, contents: ['some text', 'another'] },
-      'delete one': { step: 'delete one', done: true, contents: ['another'] },
-      delete: { step: 'delete', done: true, contents: [] },
-    });
   });
 });
 

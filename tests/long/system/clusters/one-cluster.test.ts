@@ -205,30 +205,6 @@ describe('dry runs', () => {
       expect(pinned.kept).toEqual(pinned.before.general);
     });
   });
-
-  describe('a refused dry run', () => {
-    it('lists every reason, of the catalogue of the garden too', async () => {
-      const { json } = await member.insist({
-        method: 'PUT',
-        path: '/clusters/other/?dryRun=true',
-        body: aCluster(system, {
-          plan: 'free',
-          kubernetesVersion: '1.20',
-          network: { podCIDR: '10.250.0.0/16' },
-          nodePools: [aPool({ machineType: 'm5.large' })],
-        }),
-      });
-
-      expect(json.errors.map(({ pointer, code }: Record<string, string>) => `${pointer} ${code}`)).toEqual([
-        '/spec/plan validation_failed',
-        '/spec/network/podCIDR invalid_network',
-        '/spec/kubernetesVersion unsupported_version',
-        '/spec/nodePools/0/machineType invalid_node_pool',
-      ]);
-      expect([json.status, json.code]).toEqual([422, 'validation_failed']);
-      expect(await member.findCluster('other')).toBeNull();
-    });
-  });
 });
 
 describe('a kubeconfig', () => {
