@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
-import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
@@ -49,19 +49,4 @@ it('a streamed backup restores into another database, and its age is known', asy
 
   expect(await ageOfBackup()).toBeLessThan(600);
   expect(await admin(empty.url, ['restore', file])).toBe(0);
-}, 120_000);
-
-it('a folder keeps as many backups as it should', async () => {
-  const target = join(folder, 'kept');
-  await mkdir(target);
-  const command = ['backup', target, '--keep', '1'];
-
-  expect(await admin(system.databaseUrl, command)).toBe(0);
-  const [first] = await readdir(target);
-  // Names have seconds.
-  for (let taken = await readdir(target); taken[0] === first; taken = await readdir(target)) {
-    await admin(system.databaseUrl, command);
-  }
-
-  expect(await readdir(target)).toHaveLength(1);
 }, 120_000);

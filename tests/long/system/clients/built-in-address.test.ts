@@ -1,9 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { request } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeNeeding, freePort, startProcess } from '@corral/testing';
+import { describeNeeding, freePort } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../../../support/clients/built-in-name.js';
 import { missingCurl, missingOpenssl } from '../../../support/clients/client-programs.js';
@@ -109,37 +108,3 @@ describeNeeding(describe, withoutOpenssl, 'the authority of the guide', () => {
     await expect(inFolder('openssl verify -CAfile ca.pem other.crt')).rejects.toThrow('permitted subtree violation');
   });
 });
-
-describe('a gateway whose key belongs to another certificate', () => {
-  it('does not start, and says why in one sentence', async () => {
-    const keyFile = file('other.key');
-    await writeFile(keyFile, generateKeyPairSync('ec', ecKey).privateKey);
-
-    const gateway = await startProcess({
-      command: process.execPath,
-      args: [builtFile('apps/dns-gateway/dist/main.js')],
-      env: {
-        DATABASE_URL: system.databaseUrl,
-        DNS_ZONE_NAME: ZONE,
-        LOG_LEVEL: 'warn',
-        HCLOUD_API_URL: system.cloud.apiUrl,
-        HCLOUD_TOKEN: system.cloud.token,
-        PORT: '0',
-        METRICS_PORT: '0',
-        TLS_CERT_FILE: file('tls.crt'),
-        TLS_KEY_FILE: keyFile,
-      },
-    });
-
-    expect(await gateway.exited).toEqual({ code: 1, signal: null });
-    expect(gateway.output()).toBe(
-      `dns-gateway cannot start. The key in ${keyFile} does not belong to the certificate in ${file('tls.crt')}\n`,
-    );
-  });
-});
-
-const ecKey = {
-  namedCurve: 'P-256',
-  publicKeyEncoding: { type: 'spki', format: 'pem' },
-  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-} as const;
