@@ -59,6 +59,18 @@ export interface ClusterRoute {
   readonly idempotent?: boolean;
 }
 
+/** The beginning of a row. */
+export const route = <Id extends string, Access extends RouteAccess>(
+  operationId: Id,
+  method: ClusterRoute['method'],
+  path: string,
+  access: Access,
+) => ({ operationId, method, path, access });
+
+/** The beginning of a row for administrators, who have to be people. */
+export const adminRoute = <Id extends string>(operationId: Id, method: ClusterRoute['method'], path: string) =>
+  ({ ...route(operationId, method, path, 'admin'), people: true }) as const;
+
 export interface ClusterQueryParameter {
   readonly name: string;
   readonly description: string;

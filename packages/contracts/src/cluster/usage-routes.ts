@@ -1,15 +1,12 @@
 import { clusterLimits } from './limits.js';
-import { type ClusterRoute, team } from './route.js';
+import { type ClusterRoute, route, team } from './route.js';
 import { usageSteps } from './usage.js';
 
 /** The usage of a team over time. */
 export const usageRoutes = [
   {
-    operationId: 'getUsage',
-    method: 'get',
-    path: `${team}/usage/`,
+    ...route('getUsage', 'get', `${team}/usage/`, 'viewer'),
     summary: 'Show the team’s usage over time, in hours or days',
-    access: 'viewer',
     answers: { 200: 'usage' },
     query: [
       {

@@ -1,4 +1,4 @@
-import { type ClusterRoute, team } from '../route.js';
+import { type ClusterRoute, route, team } from '../route.js';
 import { hostedNamePostSchema } from './hosted-name.js';
 
 const names = `${team}/clusters/{cluster}/names/`;
@@ -6,19 +6,13 @@ const names = `${team}/clusters/{cluster}/names/`;
 /** Names on clusters. Each puts a lasting DNS token into a cluster, so only people add and remove them. */
 export const hostedNameRoutes = [
   {
-    operationId: 'listHostedNames',
-    method: 'get',
-    path: names,
+    ...route('listHostedNames', 'get', names, 'viewer'),
     summary: 'List the names on a cluster',
-    access: 'viewer',
     answers: { 200: 'hostedNameList' },
   },
   {
-    operationId: 'addHostedName',
-    method: 'post',
-    path: names,
+    ...route('addHostedName', 'post', names, 'member'),
     summary: 'Put a name of the team on a cluster, which then writes its records and gets its certificates',
-    access: 'member',
     people: true,
     answers: { 200: 'hostedNameDryRun', 201: 'hostedName' },
     problems: ['name_taken', 'quota_exceeded', 'cluster_deleting'],
@@ -32,19 +26,13 @@ export const hostedNameRoutes = [
     ],
   },
   {
-    operationId: 'getHostedName',
-    method: 'get',
-    path: `${names}{host}/`,
+    ...route('getHostedName', 'get', `${names}{host}/`, 'viewer'),
     summary: 'Show a name on a cluster, and what it waits for',
-    access: 'viewer',
     answers: { 200: 'hostedName' },
   },
   {
-    operationId: 'removeHostedName',
-    method: 'delete',
-    path: `${names}{host}/`,
+    ...route('removeHostedName', 'delete', `${names}{host}/`, 'member'),
     summary: 'Take a name off a cluster: its DNS token ends now, and its objects are removed',
-    access: 'member',
     endsAccess: true,
     people: true,
     answers: { 202: 'hostedName' },

@@ -1,42 +1,30 @@
 import { clusterLimits } from '../limits.js';
-import { type ClusterRoute, team } from '../route.js';
+import { type ClusterRoute, route, team } from '../route.js';
 import { adoptedServerPostSchema } from './adopted-server.js';
 
 const servers = `${team}/connections/{ref}/adopted-servers/`;
 
 export const adoptedServerRoutes = [
   {
-    operationId: 'listProjectServers',
-    method: 'get',
-    path: `${team}/connections/{ref}/project-servers/`,
+    ...route('listProjectServers', 'get', `${team}/connections/{ref}/project-servers/`, 'admin'),
     summary: `List servers in the cloud project of a connection by name, without nodes of clusters: the first ${clusterLimits.projectServersListed}`,
-    access: 'admin',
     answers: { 200: 'projectServerList' },
     problems: ['connection_rejected', 'upstream_unavailable'],
   },
   {
-    operationId: 'getProjectServer',
-    method: 'get',
-    path: `${team}/connections/{ref}/project-servers/{server_id}/`,
+    ...route('getProjectServer', 'get', `${team}/connections/{ref}/project-servers/{server_id}/`, 'admin'),
     summary: 'Look up a server in the cloud project of a connection before it is adopted',
-    access: 'admin',
     answers: { 200: 'projectServer' },
     problems: ['connection_rejected', 'upstream_unavailable'],
   },
   {
-    operationId: 'listAdoptedServers',
-    method: 'get',
-    path: servers,
+    ...route('listAdoptedServers', 'get', servers, 'viewer'),
     summary: 'List the adopted servers of a connection, by number',
-    access: 'viewer',
     answers: { 200: 'adoptedServerList' },
   },
   {
-    operationId: 'adoptServer',
-    method: 'post',
-    path: servers,
+    ...route('adoptServer', 'post', servers, 'admin'),
     summary: 'Adopt a server: its operating system is rebuilt or replaced, and its data destroyed',
-    access: 'admin',
     answers: { 202: 'adoptedServer' },
     problems: [
       'acknowledgement_required',
@@ -50,19 +38,13 @@ export const adoptedServerRoutes = [
     idempotent: true,
   },
   {
-    operationId: 'getAdoptedServer',
-    method: 'get',
-    path: `${servers}{server_id}/`,
+    ...route('getAdoptedServer', 'get', `${servers}{server_id}/`, 'viewer'),
     summary: 'Show one adopted server',
-    access: 'viewer',
     answers: { 200: 'adoptedServer' },
   },
   {
-    operationId: 'deregisterServer',
-    method: 'delete',
-    path: `${servers}{server_id}/`,
+    ...route('deregisterServer', 'delete', `${servers}{server_id}/`, 'admin'),
     summary: 'Detach a server; it is neither deleted nor powered off',
-    access: 'admin',
     answers: { 200: 'adoptedServerDryRun', 204: null },
     problems: ['server_claimed'],
     query: [
@@ -76,11 +58,8 @@ export const adoptedServerRoutes = [
     ],
   },
   {
-    operationId: 'issueJoinCommand',
-    method: 'post',
-    path: `${servers}{server_id}/join-command/`,
+    ...route('issueJoinCommand', 'post', `${servers}{server_id}/join-command/`, 'admin'),
     summary: 'Issue a command that joins a dedicated or onprem machine as a node; its token is valid for 15 minutes',
-    access: 'admin',
     answers: { 200: 'joinCommand' },
     problems: [
       'unsupported_by_garden',
