@@ -1,15 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { configTable } from '@corral/service';
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { dnsGatewayConfig } from './config.js';
 
 /** The formatter pads table cells. */
 const unpadded = (markdown: string): string => markdown.replace(/ +/g, ' ').replace(/-{3,}/g, '---');
 
-describe('the README', () => {
-  it('lists every variable as declared', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+it('the README lists every variable as declared', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-    expect(unpadded(readme)).toContain(unpadded(configTable(dnsGatewayConfig)));
-  });
+  expect(unpadded(readme)).toContain(unpadded(configTable(dnsGatewayConfig)));
 });

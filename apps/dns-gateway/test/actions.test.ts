@@ -2,6 +2,7 @@ import { memoryBuckets } from '@corral/admission';
 import { checkDnsAnswer } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RateLimits } from '../src/http/rate-limits.js';
 import { steppedClock } from './support/clocks.js';
 import { expectError } from './support/expect-refusal.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
@@ -53,116 +54,70 @@ describe('reads of actions', () => {
     });
   });
 
-  describe('a failed action', () => {
-    it('is reported with its error', async () => {
-      const actionError = { code: 'action_failed', message: 'publication failed' };
-      gateway.cloud.admin.addFaults({ match: { method: 'POST' }, effect: { actionError } });
+  it('a failed action is reported with its error, and has its record set read again immediately', async () => {
+    const name = `set-${++made}.acme`;
+    await ended(await start(name));
+    const actionError = { code: 'action_failed', message: 'publication failed' };
+    gateway.cloud.admin.addFaults({ effect: { actionError } });
+    const removed = await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${name}/A`);
+    expect((await get(`/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(404);
 
-      const action = await ended(await start());
+    expect(await ended(removed.json.action.id)).toMatchObject({ status: 'error', error: actionError });
 
-      expect(action).toMatchObject({ status: 'error', error: actionError });
-    });
-
-    it('has its record set read again immediately', async () => {
-      const name = `set-${++made}.acme`;
-      await ended(await start(name));
-      gateway.cloud.admin.addFaults({ effect: { actionError: { code: 'action_failed', message: 'no' } } });
-      const removed = await gateway.call('DELETE', `/zones/${ZONE}/rrsets/${name}/A`);
-      expect((await get(`/zones/${ZONE}/rrsets/${name}/A`)).status).toBe(404);
-
-      expect((await ended(removed.json.action.id)).status).toBe('error');
-
-      await waitFor('the set', async () => (await get(`/zones/${ZONE}/rrsets/${name}/A`)).status === 200);
-    });
+    await waitFor('the set', async () => (await get(`/zones/${ZONE}/rrsets/${name}/A`)).status === 200);
   });
 
-  describe('GET /zones/{zone}/actions/{id}', () => {
-    it('takes the zone by its ID, too, and does not know another one', async () => {
-      const id = await start();
+  it('GET /zones/{zone}/actions/{id} takes the zone by its ID, too, and does not know another one', async () => {
+    const id = await start();
 
-      expect((await get(`/zones/${gateway.zoneId}/actions/${id}`)).json.action.id).toBe(id);
-      for (const zone of ['other.test', String(gateway.demoZoneId)]) {
-        expectError(await get(`/zones/${zone}/actions/${id}`), 404, 'not_found');
-      }
-    });
+    expect((await get(`/zones/${gateway.zoneId}/actions/${id}`)).json.action.id).toBe(id);
+    for (const zone of ['other.test', String(gateway.demoZoneId)]) {
+      expectError(await get(`/zones/${zone}/actions/${id}`), 404, 'not_found');
+    }
   });
 
-  describe('GET /actions?id=', () => {
-    const path = '/actions';
+  it('GET /actions?id= returns exactly the requested ids without meta, ignoring page and sort, foreign and unknown ids', async () => {
+    const ids = [await start(), await start(), await start()];
+    const foreign = await start(`f${++made}.globex`, gateway.globex.token);
+    const asked = `id=${foreign}&id=${ids[0]}&id=4000000000&id=${ids[2]}&page=1&per_page=1&sort=status&sort=id`;
 
-    it('returns exactly the requested ids without meta, ignoring page and sort', async () => {
-      const ids = [await start(), await start(), await start()];
-      const asked = `id=${ids[0]}&id=${ids[2]}&page=1&per_page=1&sort=status&sort=id`;
+    const { status, json } = await get(`/actions?${asked}`);
 
-      const { status, json } = await get(`${path}?${asked}`);
-
-      expect(status).toBe(200);
-      checkDnsAnswer.actionList(json);
-      expect(Object.keys(json)).toEqual(['actions']);
-      expect(json.actions.map((action: { id: number }) => action.id)).toEqual([ids[0], ids[2]]);
-    });
-
-    it('leaves out foreign and unknown ids', async () => {
-      const [own, foreign] = [await start(), await start(`f${++made}.globex`, gateway.globex.token)];
-
-      const { json } = await get(`${path}?id=${foreign}&id=${own}&id=4000000000`);
-
-      expect(json.actions.map((action: { id: number }) => action.id)).toEqual([own]);
-      expect((await get(`${path}?id=${foreign}`)).json).toEqual({ actions: [] });
-    });
+    expect(status).toBe(200);
+    checkDnsAnswer.actionList(json);
+    expect(Object.keys(json)).toEqual(['actions']);
+    expect(json.actions.map((action: { id: number }) => action.id)).toEqual([ids[0], ids[2]]);
   });
 
-  describe('a restricted token', () => {
-    const narrowing = { withinName: 'ci.acme', withinTypes: ['AAAA'] };
-    const own = 'below.ci.acme/AAAA';
+  it('a restricted token sees only the actions of covered sets, and others as absent', async () => {
+    const { token } = await gateway.issueToken(gateway.acme, { withinName: 'ci.acme', withinTypes: ['AAAA'] });
+    const create = async (name: string, type: string, value: string): Promise<number> => {
+      const body = { name, type, records: [{ value }] };
+      return (await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body })).json.action.id;
+    };
+    const own = await create('below.ci.acme', 'AAAA', '2001:db8::1');
+    const others = [await create('below.ci.acme', 'A', '192.0.2.1'), await create('xci.acme', 'AAAA', '2001:db8::1')];
 
-    it('sees only the actions of covered sets, and others as absent', async () => {
-      const { token } = await gateway.issueToken(gateway.acme, narrowing);
-      const idOf = new Map<string, number>();
-      for (const name of ['xci.acme', 'below.ci.acme']) {
-        for (const [type, value] of [
-          ['A', '192.0.2.1'],
-          ['AAAA', '2001:db8::1'],
-        ]) {
-          const body = { name, type, records: [{ value }] };
-          const { json } = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
-          idOf.set(`${name}/${type}`, json.action.id);
-        }
-      }
-      const ids = [...idOf.values()];
-      const isOwn = (key: string): boolean => {
-        const [name = '', type = ''] = key.split('/');
-        return `.${name}`.endsWith('.ci.acme') && type === 'AAAA';
-      };
-
-      for (const path of ['/actions', '/zones/actions']) {
-        const listed = await get(`${path}?${ids.map((id) => `id=${id}`).join('&')}`, token);
-        const shown = listed.json.actions.map((action: { id: number }) => action.id);
-
-        expect(shown).toEqual([...idOf].filter(([key]) => isOwn(key)).map(([, id]) => id));
-        expect(shown).toContain(idOf.get(own));
-        const absent = await get(`${path}/4000000000`, token);
-        for (const [key, id] of idOf) {
-          const { status, text } = await get(`${path}/${id}`, token);
-          expect([key, status]).toEqual([key, isOwn(key) ? 200 : 404]);
-          if (!isOwn(key)) expect(text).toBe(absent.text);
-        }
-      }
-    });
+    for (const path of ['/actions', '/zones/actions']) {
+      const listed = await get(`${path}?${[own, ...others].map((id) => `id=${id}`).join('&')}`, token);
+      expect(listed.json.actions.map((action: { id: number }) => action.id)).toEqual([own]);
+      expect((await get(`${path}/${own}`, token)).status).toBe(200);
+      const absent = await get(`${path}/4000000000`, token);
+      for (const id of others)
+        expect(await get(`${path}/${id}`, token)).toMatchObject({ status: 404, text: absent.text });
+    }
   });
 
-  describe('a finished action', () => {
-    it('is served without an upstream call', async () => {
-      const id = await start();
-      await ended(id);
-      gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
-      const before = gateway.upstreamCalls();
+  it('a finished action is served without an upstream call', async () => {
+    const id = await start();
+    await ended(id);
+    gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'before' } });
+    const before = gateway.upstreamCalls();
 
-      const [one, list] = [await get(`/actions/${id}`), await get(`/zones/actions?id=${id}`)];
+    const [one, list] = [await get(`/actions/${id}`), await get(`/zones/actions?id=${id}`)];
 
-      expect([one.json.action.status, list.json.actions[0].status]).toEqual(['success', 'success']);
-      expect(gateway.upstreamCalls()).toBe(before);
-    });
+    expect([one.json.action.status, list.json.actions[0].status]).toEqual(['success', 'success']);
+    expect(gateway.upstreamCalls()).toBe(before);
   });
 
   describe('a running action', () => {
@@ -204,14 +159,7 @@ describe('reads of actions', () => {
 
       checkDnsAnswer.actionPage(first.json);
       expect([idsOf(first), idsOf(last)]).toEqual([ids.slice(0, 2), ids.slice(4)]);
-      expect(first.json.meta.pagination).toEqual({
-        page: 1,
-        per_page: 2,
-        previous_page: null,
-        next_page: 2,
-        last_page: 3,
-        total_entries: 5,
-      });
+      expect(first.json.meta.pagination).toMatchObject({ per_page: 2, next_page: 2, last_page: 3, total_entries: 5 });
       expect(idsOf(await get(`${path}?sort=id:desc`, team.token))).toEqual(ids.toReversed());
       expect(idsOf(await get(`${path}?sort=command&sort=started:desc`, team.token))).toEqual(ids.toReversed());
     });
@@ -244,12 +192,6 @@ describe('held reads', () => {
   /** Long enough that an action ends only when a test advances the clock of the local cloud. */
   const ACTION_MS = 3_600_000;
   const HOLD_MS = 3_000;
-  const many = {
-    perAddressPerMinute: 100_000,
-    perTokenPerMinute: 100_000,
-    perTeamPerMinute: 100_000,
-    actionReadsPerTokenPerMinute: 100_000,
-  };
 
   let base: TestGateway;
   let gateway: TestGateway;
@@ -261,9 +203,9 @@ describe('held reads', () => {
   afterEach(() => gateway.close());
   afterAll(() => base.close());
 
-  async function start(limits: Partial<typeof many> = {}): Promise<void> {
+  async function start(limits: Partial<RateLimits> = {}): Promise<void> {
     clock = steppedClock();
-    const config = { limits: { ...many, ...limits }, actionHoldMs: HOLD_MS };
+    const config = { limits, actionHoldMs: HOLD_MS };
     gateway = await startGateway({ beside: base, buckets: memoryBuckets(clock.now), clock, config });
   }
 
@@ -298,6 +240,22 @@ describe('held reads', () => {
 
       expect(statusOf(await get(id))).toEqual([200, 'running']);
       gateway.cloud.admin.clearFaults();
+    });
+
+    it('that never ends upstream fails after a while, and stays failed', async () => {
+      await start();
+      const id = await startAction();
+      const past = "now() - interval '2 minutes'";
+      await base.pool.query(`UPDATE dns_action SET started_at = ${past}, checked_at = ${past} WHERE id = $1`, [id]);
+      const read = async () => (await base.call('GET', `/actions/${id}`)).json.action;
+
+      const failed = await read();
+
+      expect(failed).toMatchObject({ id, command: 'create_rrset', status: 'error', error: { code: 'timeout' } });
+      expect(Date.parse(failed.finished as string)).toBeGreaterThan(0);
+      const before = base.upstreamCalls();
+      expect(await read()).toEqual(failed);
+      expect(base.upstreamCalls()).toBe(before);
     });
 
     it('is held for at most three seconds', async () => {

@@ -1,5 +1,6 @@
 import { checkDnsAnswer } from '@corral/contracts';
 import { demoEnds } from '@corral/dns-data';
+import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ageDemo, createSet, entriesOf, makeDemo, type TestDemo, untilRefused, upstreamSets } from './support/demos.js';
@@ -42,18 +43,9 @@ describe('the life of a demo', () => {
       checkDnsAnswer.demoList(answer.json);
       expect(answer.json.demos.map(({ label }: TestDemo) => label)).toEqual(['b-of-lists', 'a-of-lists']);
       for (const { token } of demos) expect(answer.text).not.toContain(token);
-      expect(answer.json.meta.pagination.total_entries).toBe(2);
-    });
-
-    it('is paged like other lists', async () => {
-      const team = await gateway.createTeam('pages');
-      for (let count = 1; count <= 5; count += 1) await makeDemo(gateway, { name: `page-${count}` }, team.token);
-
-      const { json } = await list(team.token, '?page=2&per_page=2');
-
-      expect(json.demos.map(({ label }: TestDemo) => label)).toEqual(['page-3', 'page-4']);
-      expect(json.meta.pagination).toMatchObject({ previous_page: 1, next_page: 3, last_page: 3, total_entries: 5 });
-      await expectRefusal(gateway, () => list(team.token, '?page=0'), 400, 'invalid_input');
+      const { json } = await list(team.token, '?page=2&per_page=1');
+      expect(json.demos.map(({ label }: TestDemo) => label)).toEqual(['a-of-lists']);
+      expect(json.meta.pagination).toMatchObject({ previous_page: 1, next_page: null, last_page: 2, total_entries: 2 });
     });
 
     it('is forbidden to a demo, even for itself', async () => {
@@ -177,16 +169,12 @@ describe('the life of a demo', () => {
       ]);
     });
 
-    it.each([
-      ['fails every deletion', { status: 503 }],
-      ['refuses every deletion', { status: 423, code: 'protected' }],
-    ])('ends the demo even while the upstream %s, and leaves the records to the reconciler', async (_what, effect) => {
-      const team = await gateway.createTeam(`away-${Object.values(effect)[0]}`);
-      const { label, token } = await makeDemo(gateway, {}, team.token);
+    it('ends the demo even while the upstream fails every deletion, and leaves the records to the reconciler', async () => {
+      const { label, token } = await makeDemo(gateway);
       await createSet(gateway, token, label);
-      gateway.cloud.admin.addFaults({ match: { method: 'DELETE' }, effect });
+      gateway.cloud.admin.addFaults({ match: { method: 'DELETE' }, effect: { status: 503 } });
 
-      const answer = await end(label, team.token);
+      const answer = await end(label, gateway.acme.token);
 
       gateway.cloud.admin.clearFaults();
       expect(answer.status).toBe(204);
@@ -198,30 +186,28 @@ describe('the life of a demo', () => {
     });
   });
 
-  describe('the audit entries of a demo', () => {
-    it('have the ids of the requests, also for deleted records, and none for an expiry', async () => {
-      const made = await gateway.call('POST', '/demos', { token: gateway.acme.token, body: { name: 'traced' } });
-      const { token } = made.json;
-      const written = await createSet(gateway, token, 'traced');
-      const extended = await extend('traced', token, { ttl: 600 });
-      const ended = await end('traced', gateway.acme.token);
-      await makeDemo(gateway, { name: 'untraced' });
-      await ageDemo(gateway, 'untraced', 8 * DAY_SECONDS);
-      await demoEnds(gateway.prisma).endExpired(10);
+  it('the audit entries of a demo have the ids of the requests, also for deleted records, and none for an expiry', async () => {
+    const made = await gateway.call('POST', '/demos', { token: gateway.acme.token, body: { name: 'traced' } });
+    const { token } = made.json;
+    const written = await createSet(gateway, token, 'traced');
+    const extended = await extend('traced', token, { ttl: 600 });
+    const ended = await end('traced', gateway.acme.token);
+    await makeDemo(gateway, { name: 'untraced' });
+    await ageDemo(gateway, 'untraced', 8 * DAY_SECONDS);
+    await demoEnds(gateway.prisma).endExpired(10);
 
-      const { rows } = await gateway.pool.query(
-        `SELECT operation, type, request_id FROM dns_audit_entry WHERE name IN ('traced', 'untraced') ORDER BY id`,
-      );
-      expect(rows.map((row) => [row.operation, row.type, row.request_id])).toEqual([
-        ['create', 'DEMO', idOf(made)],
-        ['create', 'A', idOf(written)],
-        ['extend', 'DEMO', idOf(extended)],
-        ['delete', 'DEMO', idOf(ended)],
-        ['delete', 'A', idOf(ended)],
-        ['create', 'DEMO', expect.any(String)],
-        ['expire', 'DEMO', null],
-      ]);
-    });
+    const { rows } = await gateway.pool.query(
+      `SELECT operation, type, request_id FROM dns_audit_entry WHERE name IN ('traced', 'untraced') ORDER BY id`,
+    );
+    expect(rows.map((row) => [row.operation, row.type, row.request_id])).toEqual([
+      ['create', 'DEMO', idOf(made)],
+      ['create', 'A', idOf(written)],
+      ['extend', 'DEMO', idOf(extended)],
+      ['delete', 'DEMO', idOf(ended)],
+      ['delete', 'A', idOf(ended)],
+      ['create', 'DEMO', expect.any(String)],
+      ['expire', 'DEMO', null],
+    ]);
   });
 
   describe('the expiry of a demo', () => {
@@ -249,7 +235,10 @@ describe('the life of a demo', () => {
       await holder.query('SELECT FROM demo WHERE label = $1 FOR NO KEY UPDATE', [label]);
 
       const write = createSet(gateway, token, `late.${label}`);
-      await untilBlocked(gateway);
+      await waitFor('the write to be blocked', async () => {
+        const blocked = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+        return (await gateway.pool.query(`SELECT ${blocked}`)).rowCount !== 0;
+      });
       await holder.query(
         `UPDATE demo SET created_at = created_at - interval '1 day', expires_at = clock_timestamp() WHERE label = $1`,
         [label],
@@ -261,16 +250,6 @@ describe('the life of a demo', () => {
       expect(upstreamSets(gateway, label)).toEqual([`${label}/A`]);
     });
   });
-
-  /** Waits until a statement waits for a lock. */
-  async function untilBlocked({ pool }: TestGateway): Promise<void> {
-    for (;;) {
-      const { rowCount } = await pool.query(
-        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-      );
-      if (rowCount !== 0) return;
-    }
-  }
 });
 
 describe('the confinement of demos', () => {
@@ -306,24 +285,18 @@ describe('the confinement of demos', () => {
     fc.tuple(label, fc.constantFrom(ZONE, DEMO_ZONE)).map((parts) => parts.join('.')),
   );
   const zone = () => fc.constantFrom(ZONE, DEMO_ZONE, String(gateway.zoneId), String(gateway.demoZoneId));
-  const write = fc.constantFrom(
-    (path: string, of: string): [string, string, object?] => ['POST', path, { name: of, type: 'A', records }],
-    (path: string, of: string): [string, string, object?] => ['DELETE', `${path}/${of}/A`],
-    (path: string, of: string): [string, string, object?] => ['PUT', `${path}/${of}/A`, { labels: { env: 'x' } }],
-    ...['set_records', 'add_records', 'remove_records'].map(
-      (action) =>
-        (path: string, of: string): [string, string, object?] => [
-          'POST',
-          `${path}/${of}/A/actions/${action}`,
-          { records: [{ value: '192.0.2.1' }, ...records] },
-        ],
-    ),
-    (path: string, of: string): [string, string, object?] => [
+  /** The method, what follows the path of the record sets of the zone, and the body of each write of a set. */
+  const writes: ((of: string) => [method: string, below: string, body?: object])[] = [
+    (of) => ['POST', '', { name: of, type: 'A', records }],
+    (of) => ['DELETE', `/${of}/A`],
+    (of) => ['PUT', `/${of}/A`, { labels: { env: 'x' } }],
+    ...['set_records', 'add_records', 'remove_records'].map((action) => (of: string): [string, string, object] => [
       'POST',
-      `${path}/${of}/A/actions/change_ttl`,
-      { ttl: 60 },
-    ],
-  );
+      `/${of}/A/actions/${action}`,
+      { records: [{ value: '192.0.2.1' }, ...records] },
+    ]),
+    (of) => ['POST', `/${of}/A/actions/change_ttl`, { ttl: 60 }],
+  ];
 
   const isOwn = (of: string, root: string): boolean => of === root || of.endsWith(`.${root}`);
 
@@ -333,13 +306,13 @@ describe('the confinement of demos', () => {
   ])('%s', (_who, token, ownZone, root) => {
     it('never writes outside its own names in its own zone', async () => {
       await fc.assert(
-        fc.asyncProperty(zone(), name, write, async (asked, of, send) => {
+        fc.asyncProperty(zone(), name, fc.constantFrom(...writes), async (asked, of, write) => {
           const isIts = isOwn(of, root) && (asked === ownZone || asked === ownZoneId(ownZone));
           fc.pre(!isIts);
           const before = upstream();
-          const [method, path, body] = send(`/zones/${asked}/rrsets`, of);
+          const [method, below, body] = write(of);
 
-          const answer = await gateway.call(method, path, { token: token(), ...(body && { body }) });
+          const answer = await gateway.call(method, `/zones/${asked}/rrsets${below}`, { token: token(), body });
 
           expect([403, 404, 405]).toContain(answer.status);
           expect(upstream()).toBe(before);

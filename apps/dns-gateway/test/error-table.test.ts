@@ -23,6 +23,7 @@ afterAll(async () => {
 afterEach(() => gateway.cloud.admin.clearFaults());
 
 const records = [{ value: '192.0.2.1' }];
+const many = Array.from({ length: 51 }, (_, index) => ({ value: `192.0.2.${index}` }));
 const seen = new Set<string>();
 function expectRow(answer: Answer, status: number, code: string): void {
   expectError(answer, status, code);
@@ -32,40 +33,15 @@ function expectRow(answer: Answer, status: number, code: string): void {
   expect(answer.text).not.toContain(answer.headers.get('x-correlation-id') as string);
   seen.add(code);
 }
-const create = (change: object, token?: string) =>
-  gateway.call('POST', `/zones/${ZONE}/rrsets`, {
-    body: { name: 'api.acme', type: 'A', records, ...change },
-    ...(token === undefined ? {} : { token }),
-  });
+const create = (change: object) =>
+  gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: { name: 'api.acme', type: 'A', records, ...change } });
 
 type Row = [status: number, code: string, when: string, send: () => Promise<Answer>];
 const rows: Row[] = [
-  [
-    400,
-    'invalid_input',
-    'the body is not a JSON object',
-    () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: '[]' }),
-  ],
-  [400, 'invalid_input', 'records are empty', () => create({ records: [] })],
-  [400, 'invalid_input', 'records are malformed', () => create({ records: [{}] })],
-  [400, 'invalid_input', 'the ttl is not an integer', () => create({ ttl: '60' })],
   [400, 'invalid_input', 'a query parameter is invalid', () => gateway.call('GET', '/zones?page=0')],
   [401, 'unauthorized', 'there is no token', () => gateway.call('GET', '/zones', { token: null })],
-  [401, 'unauthorized', 'the token is unknown', () => gateway.call('GET', '/zones', { token: 'a'.repeat(64) })],
-  [401, 'unauthorized', 'the token was revoked', revoked],
-  [403, 'forbidden', 'the token lacks the scope dns', unscoped],
-  [403, 'forbidden', 'a write names the apex', () => create({ name: '@' })],
   [403, 'forbidden', 'a write names another team’s name', () => create({ name: 'globex' })],
-  [403, 'forbidden', 'a write has an invalid name', () => create({ name: 'API.acme' })],
-  [403, 'forbidden', 'a write has a type that cannot be written', () => create({ type: 'NS' })],
-  [404, 'not_found', 'the zone is unknown', () => gateway.call('GET', '/zones/other.test')],
-  [404, 'not_found', 'a read names another team’s name', () => gateway.call('GET', `/zones/${ZONE}/rrsets/globex/A`)],
-  [
-    404,
-    'not_found',
-    'the record-set action is not served',
-    () => gateway.call('POST', `/zones/${ZONE}/rrsets/api.acme/A/actions/update_records`, { body: { records } }),
-  ],
+  [403, 'resource_limit_exceeded', 'a record set would have too many records', () => create({ records: many })],
   [404, 'not_found', 'the path is not served', () => gateway.call('GET', '/servers')],
   [405, 'method_not_allowed', 'the path has no such method', () => gateway.call('DELETE', `/zones/${ZONE}`)],
   [409, 'uniqueness_error', 'the name of a demo is taken', takenDemo],
@@ -74,27 +50,13 @@ const rows: Row[] = [
     415,
     'unsupported_media_type',
     'the body is compressed',
-    () =>
-      gateway.call('POST', `/zones/${ZONE}/rrsets`, { body: gzipSync('{}'), headers: { 'Content-Encoding': 'gzip' } }),
+    () => gateway.call('POST', '/demos', { body: gzipSync('{}'), headers: { 'Content-Encoding': 'gzip' } }),
   ],
 ];
 
 describe('the error table', () => {
   it.each(rows)('%i %s: %s', async (status, code, _when, send) => {
     expectRow(await send(), status, code);
-  });
-
-  it('403 resource_limit_exceeded: the write would exceed the team’s records', async () => {
-    const { token } = await gateway.createTeam('hooli');
-    for (let set = 0; set < 4; set += 1) {
-      const fifty = Array.from({ length: 50 }, (_, index) => ({ value: `192.0.2.${index}` }));
-      expect((await create({ name: `s${set}.hooli`, records: fifty }, token)).status).toBe(201);
-    }
-
-    const answer = await create({ name: 'one-more.hooli' }, token);
-
-    expectRow(answer, 403, 'resource_limit_exceeded');
-    expect(answer.json.error.details).toEqual({ limits: [{ name: 'records_per_team' }] });
   });
 
   it('409 conflict: an earlier write to the set does not end in time', async () => {
@@ -117,27 +79,20 @@ describe('the error table', () => {
 
   it('429 rate_limit_exceeded: a request limit is exceeded', async () => {
     const { token } = await gateway.createTeam('initech');
-    const limits = { perAddressPerMinute: 10_000, perTokenPerMinute: 2, perTeamPerMinute: 10_000 };
-    const strict = await startGateway({ beside: gateway, buckets: memoryBuckets(() => 0), config: { limits } });
+    const config = { limits: { perTokenPerMinute: 1 } };
+    const strict = await startGateway({ beside: gateway, buckets: memoryBuckets(() => 0), config });
     const get = () => strict.call('GET', '/zones', { token });
 
-    expect([(await get()).status, (await get()).status]).toEqual([200, 200]);
-    const refused = await get();
-
-    expectRow(refused, 429, 'rate_limit_exceeded');
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+    expect((await get()).status).toBe(200);
+    expectRow(await get(), 429, 'rate_limit_exceeded');
     await strict.close();
   });
 
-  it.each([
-    ['drops the connection', { reset: 'after' as const }],
-    ['refuses the gateway’s own token', { status: 401, code: 'unauthorized' }],
-  ])('502 upstream_unavailable: the upstream %s', async (what, effect) => {
-    // The faults fail reads too, because reading the set could reveal the outcome of the write.
-    gateway.cloud.admin.addFaults({ times: null, effect });
+  it('502 upstream_unavailable: the upstream drops the connection', async () => {
+    // Reads fail too, because they could reveal the outcome of the write.
+    gateway.cloud.admin.addFaults({ times: null, effect: { reset: 'after' } });
 
-    const label = what.toLowerCase().replaceAll(/[^a-z]+/g, '-');
-    expectRow(await create({ name: `${label}.acme` }), 502, 'upstream_unavailable');
+    expectRow(await create({}), 502, 'upstream_unavailable');
   });
 });
 
@@ -174,20 +129,4 @@ async function takenDemo(): Promise<Answer> {
   const body = { name: 'taken' };
   expect((await gateway.call('POST', '/demos', { body })).status).toBe(201);
   return gateway.call('POST', '/demos', { body });
-}
-
-async function revoked(): Promise<Answer> {
-  const { token, tokenId } = await gateway.issueToken(gateway.acme);
-  expect((await gateway.call('GET', '/zones', { token })).status).toBe(200);
-  await gateway.pool.query('UPDATE dns_token SET revoked_at = now() WHERE id = $1', [tokenId]);
-  // Postgres notifies the gateways shortly after the commit.
-  return waitFor('the revocation to take effect', async () => {
-    const answer = await gateway.call('GET', '/zones', { token });
-    return answer.status === 200 ? null : answer;
-  });
-}
-
-async function unscoped(): Promise<Answer> {
-  const { token } = await gateway.issueToken(gateway.acme, { scopes: ['clusters'] });
-  return gateway.call('GET', '/zones', { token });
 }

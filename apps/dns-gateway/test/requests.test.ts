@@ -4,7 +4,7 @@ import { chunked, type RawRequest, renderRequest, sendBytes, sendRaw } from '@co
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { expectError, expectRefusal, fieldsOf } from './support/expect-refusal.js';
-import { type CallOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
+import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 let gateway: TestGateway;
 beforeAll(async () => {
@@ -60,12 +60,12 @@ describe('HTTP that clients get wrong', () => {
   });
 
   describe('a raw body', () => {
-    it('over 1 MiB is refused by its length or its chunks', async () => {
-      const body = JSON.stringify({ padding: 'x'.repeat(dnsBodyLimits.recordSets.bytes) });
-      const chunks = create({ headers: [['Transfer-Encoding', 'chunked']], body: chunked(body) });
+    it('over 1 MiB is refused in chunks, too', async () => {
+      const body = chunked(JSON.stringify({ padding: 'x'.repeat(dnsBodyLimits.recordSets.bytes) }));
 
-      expectError(await sendRaw(gateway.url, create({ body })), 413, 'payload_too_large');
-      expectError(await sendRaw(gateway.url, chunks), 413, 'payload_too_large');
+      const answer = await sendRaw(gateway.url, create({ headers: [['Transfer-Encoding', 'chunked']], body }));
+
+      expectError(answer, 413, 'payload_too_large');
     });
 
     it('that is compressed is refused before it arrives, so that it cannot expand', async () => {
@@ -77,26 +77,22 @@ describe('HTTP that clients get wrong', () => {
     });
   });
 
-  describe('invalid HTTP', () => {
-    it('gets an error in the format of this API', async () => {
-      const answer = await bytes('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
+  it('invalid HTTP gets an error in the format of this API', async () => {
+    const answer = await bytes('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 
-      expectError(answer, 400, 'invalid_input');
-      expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
-    });
+    expectError(answer, 400, 'invalid_input');
+    expect(answer.headers['x-correlation-id']).toMatch(/^[0-9a-f-]{36}$/);
   });
 });
 
 describe('bodies that clients get wrong', () => {
-  const create = (body: unknown, headers?: CallOptions['headers']) => () =>
-    gateway.call('POST', `/zones/${ZONE}/rrsets`, { body, ...(headers === undefined ? {} : { headers }) });
+  const create = (body: unknown) => () => gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
   const records = [{ value: '192.0.2.1' }];
-  const aCreation = (change: object = {}) => ({ name: 'api.acme', type: 'A', records, ...change });
   const values = (count: number) => Array.from({ length: count }, (_, index) => ({ value: `192.0.2.${index}` }));
 
   /** Every write with a body, and a valid body for it. */
   const writes: [string, string, string, object][] = [
-    ['createRrset', 'POST', '', aCreation()],
+    ['createRrset', 'POST', '', { name: 'api.acme', type: 'A', records }],
     ['updateRrset', 'PUT', '/api.acme/A', { labels: {} }],
     ['setRecords', 'POST', '/api.acme/A/actions/set_records', { records }],
     ['addRecords', 'POST', '/api.acme/A/actions/add_records', { records }],
@@ -154,12 +150,6 @@ describe('names that clients get wrong', () => {
   describe('a write', () => {
     it.each(badNames)('with %s as the name in its path is forbidden for any method', async (_what, name) => {
       const path = `/v1/zones/${ZONE}/rrsets/${encodeURIComponent(name)}/A`.replace('/../', '/%2e%2e/');
-      const bodies = {
-        set_records: { records },
-        add_records: { records },
-        remove_records: { records },
-        change_ttl: { ttl: 60 },
-      };
       const raw = (method: string, at: string, body?: object) => () =>
         sendRaw(gateway.url, {
           method,
@@ -171,7 +161,8 @@ describe('names that clients get wrong', () => {
 
       await expectRefusal(gateway, raw('DELETE', path), 403, 'forbidden');
       await expectRefusal(gateway, raw('PUT', path, {}), 403, 'forbidden');
-      for (const [action, body] of Object.entries(bodies)) {
+      for (const action of ['set_records', 'add_records', 'remove_records', 'change_ttl']) {
+        const body = action === 'change_ttl' ? { ttl: 60 } : { records };
         await expectRefusal(gateway, raw('POST', `${path}/actions/${action}`, body), 403, 'forbidden');
       }
       await expectRefusal(gateway, raw('GET', path), 404, 'not_found');
@@ -320,20 +311,5 @@ describe('random requests', () => {
       { numRuns: 100 },
     );
     expect(gateway.upstreamCalls()).toBe(before);
-  });
-
-  it('no path outside the API causes a server error', async () => {
-    const anyPath = fc.array(fc.constantFrom(...odd, 'docs', 'healthz', 'readyz', 'openapi.json', 'v1', 'V1', '/'), {
-      maxLength: 5,
-    });
-    await fc.assert(
-      fc.asyncProperty(method, anyPath, async (verb, segments) => {
-        const answer = await sendRaw(gateway.url, { method: verb, path: `/${segments.join('/')}` });
-        expect(answer.status).toBeGreaterThanOrEqual(200);
-        expect(answer.status).toBeLessThan(500);
-        if (answer.status >= 400) checkDnsAnswer.error(answer.json);
-      }),
-      { numRuns: 60 },
-    );
   });
 });

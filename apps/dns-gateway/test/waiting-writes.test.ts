@@ -2,12 +2,12 @@ import { type Buckets, memoryBuckets, perMinute, type Taken } from '@corral/admi
 import { dnsLimits } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RateLimits } from '../src/http/rate-limits.js';
 import { steppedClock } from './support/clocks.js';
 import { type Answer, type CallOptions, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
 
 describe('requests that wait', () => {
   const RECORDS = `/zones/${ZONE}/rrsets`;
-  const many = { perAddressPerMinute: 100_000, perTokenPerMinute: 100_000, perTeamPerMinute: 100_000 };
   /** Four per minute are one every fifteen seconds. No write gives up in real time before the test has passed that time. */
   const [PER_MINUTE, GAP_MS] = [4, 15_000];
   /** The second write still has time to wait for the upstream budget, which a new gateway does not know. The third is too late. */
@@ -25,10 +25,10 @@ describe('requests that wait', () => {
   afterAll(() => base.close());
 
   /** Starts a gateway with its own clock, and a team that has used none of its limits. */
-  async function start(limits: Partial<typeof many>) {
+  async function start(limits: Partial<RateLimits>) {
     clock = steppedClock();
     const buckets = memoryBuckets(clock.now);
-    const config = { limits: { ...many, ...limits }, writeWaitMs: WRITE_WAIT_MS, readWaitMs: READ_WAIT_MS };
+    const config = { limits, writeWaitMs: WRITE_WAIT_MS, readWaitMs: READ_WAIT_MS };
     // However slow the machine is, no write should fail because it waits for a turn upstream.
     gateway = await startGateway({ beside: base, buckets, clock, config, waitMsMax: 600_000 });
     const team = await gateway.createTeam(`team-${++made}`);

@@ -10,12 +10,12 @@ describe('outcomes', () => {
   let gateway: TestGateway;
   /** A gateway with a short call timeout, for calls that the upstream never answers. */
   let impatient: TestGateway;
-  /** A gateway that does not wait for an unavailable upstream. */
+  /** A gateway that waits neither for a call nor for an unavailable upstream. */
   let hasty: TestGateway;
   beforeAll(async () => {
     gateway = await startGateway();
     impatient = await startGateway({ beside: gateway, timeoutMs: 1_000 });
-    hasty = await startGateway({ beside: gateway, config: { settleWithinMs: 100 } });
+    hasty = await startGateway({ beside: gateway, timeoutMs: 1_000, config: { settleWithinMs: 100 } });
   });
   afterAll(async () => {
     await hasty.close();
@@ -82,24 +82,34 @@ describe('outcomes', () => {
     const isAway = (effect: FaultEffect): void => {
       gateway.cloud.admin.addFaults({ times: null, effect });
     };
+    const posts = (): number =>
+      Object.entries(gateway.cloud.admin.calls().byRoute)
+        .filter(([route]) => route.startsWith('POST '))
+        .reduce((sum, [, count]) => sum + count, 0);
 
     it.each<[string, FaultEffect]>([
-      ['without an answer', { reset: 'after' }],
+      ['without an answer', { hang: true }],
+      ['without an end of its answers', { reset: 'after' }],
       ['with its own errors', { status: 503, body: { error: { code: 'unavailable', message: 'words of it' } } }],
-    ])('%s: 502 with a time to wait, and the write stays pending and keeps its reservation', async (what, effect) => {
-      const name = `away${what.length}.acme`;
-      isAway(effect);
+    ])(
+      '%s: 502 with a time to wait, and the write is not repeated, stays pending and keeps its reservation',
+      async (what, effect) => {
+        const name = `away${what.length}.acme`;
+        isAway(effect);
+        const before = posts();
 
-      const answer = await create(name, hasty);
+        const answer = await create(name, hasty);
 
-      expectUnavailable(answer);
-      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
-      expect(answer.text).not.toContain('words of it');
-      expect(answer.json.error.message).toContain('Sending the same request again is safe');
-      expect(await auditOf(gateway, name)).toEqual([
-        expect.objectContaining({ state: 'pending', reserved_records: 1, answered: false }),
-      ]);
-    });
+        expectUnavailable(answer);
+        expect(posts()).toBe(before + 1);
+        expect(Number(answer.headers.get('retry-after'))).toBeGreaterThanOrEqual(1);
+        expect(answer.text).not.toContain('words of it');
+        expect(answer.json.error.message).toContain('Sending the same request again is safe');
+        expect(await auditOf(gateway, name)).toEqual([
+          expect.objectContaining({ state: 'pending', reserved_records: 1, answered: false }),
+        ]);
+      },
+    );
 
     it('is available again later: the next gateway settles the write, and the same request gets its outcome', async () => {
       isAway({ reset: 'after' });
@@ -114,52 +124,46 @@ describe('outcomes', () => {
     });
   });
 
-  describe('an upstream that cannot be reached', () => {
-    it('leads to 502, and to an entry that says that nothing was sent', async () => {
-      const upstreamUrl = `http://127.0.0.1:${await freePort()}/v1`;
-      const cutOff = await startGateway({ beside: gateway, upstreamUrl });
+  it('an upstream that cannot be reached leads to 502, and to an entry that says that nothing was sent', async () => {
+    const upstreamUrl = `http://127.0.0.1:${await freePort()}/v1`;
+    const cutOff = await startGateway({ beside: gateway, upstreamUrl });
 
-      expectUnavailable(await create('unreached.acme', cutOff));
+    expectUnavailable(await create('unreached.acme', cutOff));
 
-      const [entry] = await auditOf(gateway, 'unreached.acme');
-      expect(entry).toMatchObject({ state: 'unsent', reserved_records: 0 });
-      expect((await create('unreached.acme')).status).toBe(201); // nothing blocks the next try
-      await cutOff.close();
-    });
+    const [entry] = await auditOf(gateway, 'unreached.acme');
+    expect(entry).toMatchObject({ state: 'unsent', reserved_records: 0 });
+    expect((await create('unreached.acme')).status).toBe(201); // nothing blocks the next try
+    await cutOff.close();
   });
 
-  describe('an upstream that refuses our own token', () => {
-    it('leads to 502, as it is not the fault of the caller', async () => {
-      spoil({ status: 403, code: 'token_readonly', message: 'your token' });
+  it('an upstream that refuses our own token leads to 502, as it is not the fault of the caller', async () => {
+    spoil({ status: 403, code: 'token_readonly', message: 'your token' });
 
-      const answer = await create('own.acme');
+    const answer = await create('own.acme');
 
-      expectUnavailable(answer);
-      expect(answer.text).not.toContain('your token');
-      expect(await auditOf(gateway, 'own.acme')).toMatchObject([{ state: 'unsent', reserved_records: 0 }]);
-    });
+    expectUnavailable(answer);
+    expect(answer.text).not.toContain('your token');
+    expect(await auditOf(gateway, 'own.acme')).toMatchObject([{ state: 'unsent', reserved_records: 0 }]);
   });
 
-  describe('a refusal of the upstream', () => {
-    it('arrives byte for byte, and the reservation is released', async () => {
-      const [status, code, name] = [422, 'invalid_input', 'refused.acme'];
-      const body = `{ "error": {"message":"d\u00fcplicate value '1' \\u00fc",\n "code": "${code}", "details": null, "n": 1.0} , "more":[ ]}`;
-      spoil({ status, body });
+  it('a refusal of the upstream arrives byte for byte, and the reservation is released', async () => {
+    const [status, code, name] = [422, 'invalid_input', 'refused.acme'];
+    const body = `{ "error": {"message":"d\u00fcplicate value '1' \\u00fc",\n "code": "${code}", "details": null, "n": 1.0} , "more":[ ]}`;
+    spoil({ status, body });
 
-      const answer = await create(name);
+    const answer = await create(name);
 
-      expect(answer.status).toBe(status);
-      expect(answer.text).toBe(body);
-      expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
-      expect(await auditOf(gateway, name)).toEqual([
-        expect.objectContaining({
-          state: 'refused',
-          upstream_status: status,
-          upstream_body: body,
-          reserved_records: 0,
-        }),
-      ]);
-    });
+    expect(answer.status).toBe(status);
+    expect(answer.text).toBe(body);
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+    expect(await auditOf(gateway, name)).toEqual([
+      expect.objectContaining({
+        state: 'refused',
+        upstream_status: status,
+        upstream_body: body,
+        reserved_records: 0,
+      }),
+    ]);
   });
 
   describe('an upstream whose budget is used up', () => {

@@ -73,28 +73,24 @@ describe('an answer of a name server', () => {
   });
 });
 
-describe('values', () => {
-  it.each([
-    ['AAAA', '2001:DB8:0:0::1', '2001:db8::1'],
-    ['AAAA', '::ffff:192.0.2.1', '::ffff:192.0.2.1'],
-    ['CNAME', 'Web', 'web.example.org'],
-    ['CNAME', '@', 'example.org'],
-    ['CNAME', 'Target.example.net.', 'target.example.net'],
-    ['TXT', '"one" "two"', 'onetwo'],
-    ['TXT', String.raw`"say \"hi\" \\ \255"`, 'say "hi" \\ \u{ff}'],
-    ['TXT', '"ä"', Buffer.from('ä').toString('latin1')],
-    ['A', '192.0.2.1', '192.0.2.1'],
-  ])('are compared without their spelling: %s %s', (type, value, canonical) => {
-    expect(canonicalValue(type, value, ZONE)).toBe(canonical);
-  });
+it.each([
+  ['AAAA', '2001:DB8:0:0::1', '2001:db8::1'],
+  ['AAAA', '::ffff:192.0.2.1', '::ffff:192.0.2.1'],
+  ['CNAME', 'Web', 'web.example.org'],
+  ['CNAME', '@', 'example.org'],
+  ['CNAME', 'Target.example.net.', 'target.example.net'],
+  ['TXT', '"one" "two"', 'onetwo'],
+  ['TXT', String.raw`"say \"hi\" \\ \255"`, 'say "hi" \\ \u{ff}'],
+  ['TXT', '"ä"', Buffer.from('ä').toString('latin1')],
+  ['A', '192.0.2.1', '192.0.2.1'],
+])('values are compared without their spelling: %s %s', (type, value, canonical) => {
+  expect(canonicalValue(type, value, ZONE)).toBe(canonical);
 });
 
-describe('an action that waits for name servers', () => {
-  it('runs, half done and more with each server that has its write, and keeps all else', () => {
-    const ended = '{"id":1,"status":"success","later":1.0,"progress":100,"finished":"2026-01-02T03:04:05Z"}';
+it('an action that waits for name servers runs, half done and more with each server that has its write, and keeps all else', () => {
+  const ended = '{"id":1,"status":"success","later":1.0,"progress":100,"finished":"2026-01-02T03:04:05Z"}';
 
-    expect(propagatingBody(ended, { n: 1, of: 3 })).toBe(
-      '{"id":1,"status":"running","later":1.0,"progress":66,"finished":null}',
-    );
-  });
+  expect(propagatingBody(ended, { n: 1, of: 3 })).toBe(
+    '{"id":1,"status":"running","later":1.0,"progress":66,"finished":null}',
+  );
 });

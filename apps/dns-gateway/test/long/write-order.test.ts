@@ -93,11 +93,12 @@ describe('repeated writes', () => {
     });
   });
 
-  describe('a client that got its answer and sends the same write again', () => {
-    it.each([
-      ['to the same gateway concurrently', () => gateway, async () => undefined],
-      ['to another one once it knows of the delivery', () => replica, delivered],
-    ])('%s: it is a separate write, and the upstream decides on it', async (what, through, known) => {
+  it.each([
+    ['to the same gateway concurrently', () => gateway, async () => undefined],
+    ['to another one once it knows of the delivery', () => replica, delivered],
+  ])(
+    'a client that got its answer and sends the same write again %s: it is a separate write, and the upstream decides on it',
+    async (what, through, known) => {
       const name = `${what.length}.twice.acme`;
       expect((await add(name)).status).toBe(201);
       await known(name);
@@ -106,8 +107,8 @@ describe('repeated writes', () => {
 
       expect([second.status, second.json.error.code]).toEqual([422, 'invalid_input']);
       expect((await auditOf(gateway, name)).map(({ state }) => state)).toEqual(['completed', 'refused']);
-    });
-  });
+    },
+  );
 
   describe('identical writes at the same time', () => {
     it('share one upstream call and its answer', async () => {
