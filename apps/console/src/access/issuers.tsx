@@ -10,8 +10,8 @@ import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Snippet } from '../ui/copy.js';
 import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
-import { Empty, Loaded } from '../ui/states.js';
-import { Table } from '../ui/table.js';
+import { Empty } from '../ui/states.js';
+import { LoadedTable } from '../ui/table.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { type IssuerDraft, issuerPresets, issuerSpecOf, snippetOf } from './issuer-presets.js';
 
@@ -48,51 +48,34 @@ export function Issuers() {
           onAdded={setShown}
         />
       )}
-      <Loaded query={issuers} what="the trusted issuers">
-        {(all) =>
-          all.length === 0 ? (
-            <Empty>No issuer is trusted.</Empty>
-          ) : (
-            <Table
-              caption="Trusted issuers"
-              rows={all}
-              rowKey={({ metadata }) => metadata.id}
-              columns={[
-                { id: 'name', label: 'Name', cell: ({ metadata }) => <span className="mono">{metadata.name}</span> },
-                { id: 'issuer', label: 'Issuer', isLong: true, cell: ({ spec }) => spec.issuer },
-                {
-                  id: 'claims',
-                  label: 'Conditions',
-                  isLong: true,
-                  cell: ({ spec }) => <Claims claims={spec.claims} />,
-                },
-                {
-                  id: 'robot',
-                  label: 'Robot',
-                  cell: ({ spec }) => <span className="mono">{spec.serviceAccount}</span>,
-                },
-                {
-                  id: 'actions',
-                  label: 'Actions',
-                  alignEnd: true,
-                  cell: (issuer) => (
-                    <>
-                      <Button
-                        variant="subtle"
-                        aria-expanded={shown === issuer.metadata.name}
-                        onClick={() => setShown(shown === issuer.metadata.name ? null : issuer.metadata.name)}
-                      >
-                        Snippet<span className="visually-hidden"> for {issuer.metadata.name}</span>
-                      </Button>
-                      <RemoveIssuer team={team} issuer={issuer} />
-                    </>
-                  ),
-                },
-              ]}
-            />
-          )
-        }
-      </Loaded>
+      <LoadedTable
+        query={issuers}
+        what="the trusted issuers"
+        empty="No issuer is trusted."
+        caption="Trusted issuers"
+        rowKey={({ metadata }) => metadata.id}
+        columns={{
+          Name: ({ metadata }) => <span className="mono">{metadata.name}</span>,
+          Issuer: { isLong: true, cell: ({ spec }) => spec.issuer },
+          Conditions: { isLong: true, cell: ({ spec }) => <Claims claims={spec.claims} /> },
+          Robot: ({ spec }) => <span className="mono">{spec.serviceAccount}</span>,
+          Actions: {
+            alignEnd: true,
+            cell: (issuer) => (
+              <>
+                <Button
+                  variant="subtle"
+                  aria-expanded={shown === issuer.metadata.name}
+                  onClick={() => setShown(shown === issuer.metadata.name ? null : issuer.metadata.name)}
+                >
+                  Snippet<span className="visually-hidden"> for {issuer.metadata.name}</span>
+                </Button>
+                <RemoveIssuer team={team} issuer={issuer} />
+              </>
+            ),
+          },
+        }}
+      />
       {how !== undefined && (
         <Snippet
           label={`the configuration for ${how.metadata.name}`}
@@ -113,15 +96,9 @@ const Claims = ({ claims }: { readonly claims: TrustedIssuerBody['spec']['claims
     </div>
   ));
 
-function RemoveIssuer({
-  team,
-  issuer: { metadata, spec },
-}: {
-  readonly team: string;
-  readonly issuer: TrustedIssuerBody;
-}) {
+function RemoveIssuer({ team, issuer }: { readonly team: string; readonly issuer: TrustedIssuerBody }) {
   const cache = useQueryClient();
-  const { name } = metadata;
+  const { name } = issuer.metadata;
   const remove = async () => {
     await corral.deleteTrustedIssuer({ team, issuer: name });
     announce(`${name} is not trusted any more`);
@@ -136,7 +113,9 @@ function RemoveIssuer({
       action="Remove issuer"
       onConfirm={remove}
     >
-      <p>Its pipelines get no token for {spec.serviceAccount} any more. The tokens that they have end at once.</p>
+      <p>
+        Its pipelines get no token for {issuer.spec.serviceAccount} any more. The tokens that they have end at once.
+      </p>
     </DangerAction>
   );
 }

@@ -26,7 +26,7 @@ function IssuesOf({ team, clusters }: { readonly team: string; readonly clusters
   const issues = useQueries({ queries: clusters.map((name) => issuedQuery(team, name)) });
   const isOut = ({ expiresAt }: Issue) => expiresAt !== null && Date.parse(expiresAt) > now;
   const rows = issues.flatMap(({ data }, index) =>
-    (data?.items ?? []).filter(isOut).map((issue) => ({ ...issue, cluster: clusters[index] as string })),
+    (data ?? []).filter(isOut).map((issue) => ({ ...issue, cluster: clusters[index] as string })),
   );
   const failed = issues.find(({ error }) => error !== null);
   return (
@@ -39,10 +39,8 @@ function IssuesOf({ team, clusters }: { readonly team: string; readonly clusters
           caption="Valid kubeconfigs"
           rows={rows}
           rowKey={({ cluster, createdAt, issuedTo: to }) => `${cluster} ${createdAt} ${to?.id}`}
-          columns={[
-            {
-              id: 'cluster',
-              label: 'Cluster',
+          columns={{
+            Cluster: {
               sortBy: ({ cluster }) => cluster,
               cell: ({ cluster: name }) => (
                 <Link to="/teams/$team/clusters/$name" params={{ team, name }} className="mono">
@@ -50,15 +48,13 @@ function IssuesOf({ team, clusters }: { readonly team: string; readonly clusters
                 </Link>
               ),
             },
-            { id: 'to', label: 'Issued to', isLong: true, cell: issuedTo },
-            { id: 'scope', label: 'Access', cell: scopeWord },
-            {
-              id: 'until',
-              label: 'Valid until',
+            'Issued to': { isLong: true, cell: issuedTo },
+            Access: scopeWord,
+            'Valid until': {
               sortBy: ({ expiresAt }) => expiresAt ?? '',
               cell: ({ expiresAt }) => <Expiry at={expiresAt} />,
             },
-          ]}
+          }}
         />
       )}
     </>

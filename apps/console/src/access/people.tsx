@@ -2,17 +2,17 @@ import type { DnsTokenHandling, Role, SentInvitationBody, TeamMemberBody } from 
 import { Button, NativeSelect, Stack, TextInput } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useMemo, useState } from 'react';
+import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { invitationsQuery, membersQuery, meQuery, teamKey } from '../api/queries.js';
 import { type TeamContext, useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
-import { DangerDialog } from '../ui/danger-dialog.js';
+import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
-import { type Column, Table } from '../ui/table.js';
+import { LoadedTable, Table } from '../ui/table.js';
 import { Expiry, Time, useNow } from '../ui/time.js';
 import { KeepTokens } from './keep-tokens.js';
 import { RoleDialog } from './role-dialog.js';
@@ -67,48 +67,31 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
 const emptyInvitation: { readonly email: string; readonly role: Role } = { email: '', role: 'member' };
 
 function Members({ team, members }: { readonly team: TeamContext; readonly members: readonly TeamMemberBody[] }) {
-  const [leaving, setLeaving] = useState<TeamMemberBody | null>(null);
-  const columns = useMemo(
-    (): Column<TeamMemberBody>[] => [
-      {
-        id: 'name',
-        label: 'Name',
-        isLong: true,
-        sortBy: ({ display_name }) => display_name,
-        cell: (member) => (member.user_id === team.me.id ? `${member.display_name} (you)` : member.display_name),
-      },
-      {
-        id: 'role',
-        label: 'Role',
-        sortBy: ({ role }) => role,
-        cell: (member) => <MemberRole team={team} member={member} />,
-      },
-      {
-        id: 'since',
-        label: 'Since',
-        sortBy: (member) => member.joined_at,
-        cell: (member) => <Time at={member.joined_at} />,
-      },
-      {
-        id: 'actions',
-        label: 'Actions',
-        alignEnd: true,
-        cell: (member) =>
-          (team.can('deleteMember') || member.user_id === team.me.id) && (
-            <Button variant="subtle" color="bad" onClick={() => setLeaving(member)}>
-              {member.user_id === team.me.id ? 'Leave' : 'Remove'}
-              <span className="visually-hidden"> {member.display_name}</span>
-            </Button>
-          ),
-      },
-    ],
-    [team],
-  );
+  const isSelf = (member: TeamMemberBody) => member.user_id === team.me.id;
   return (
     <>
-      <Table caption="Members" columns={columns} rows={members} rowKey={({ id }) => String(id)} />
+      <Table
+        caption="Members"
+        rows={members}
+        rowKey={({ id }) => String(id)}
+        columns={{
+          Name: {
+            isLong: true,
+            sortBy: ({ display_name }) => display_name,
+            cell: (member) => (isSelf(member) ? `${member.display_name} (you)` : member.display_name),
+          },
+          Role: { sortBy: ({ role }) => role, cell: (member) => <MemberRole team={team} member={member} /> },
+          Since: { sortBy: (member) => member.joined_at, cell: (member) => <Time at={member.joined_at} /> },
+          Actions: {
+            alignEnd: true,
+            cell: (member) =>
+              (team.can('deleteMember') || isSelf(member)) && (
+                <RemoveMember team={team} member={member} isSelf={isSelf(member)} />
+              ),
+          },
+        }}
+      />
       {members.length === 1 && <p className="muted">You are the only member.</p>}
-      {leaving !== null && <RemoveDialog team={team} member={leaving} onClose={() => setLeaving(null)} />}
     </>
   );
 }
@@ -134,43 +117,38 @@ function MemberRole({ team, member }: { readonly team: TeamContext; readonly mem
   );
 }
 
-interface RemoveDialogProps {
+interface RemoveMemberProps {
   readonly team: TeamContext;
   readonly member: TeamMemberBody;
-  readonly onClose: () => void;
+  readonly isSelf: boolean;
 }
 
-function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
+function RemoveMember({ team, member, isSelf }: RemoveMemberProps) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const [tokens, setTokens] = useState<DnsTokenHandling>('revoke');
-  const isSelf = member.user_id === team.me.id;
-  const remove = useMutation({
-    mutationFn: () => corral.deleteMember({ team_slug: team.slug, id: member.id }, { query: { dns_tokens: tokens } }),
-    onSuccess: async () => {
-      announce(`Removed ${member.display_name}`);
-      onClose();
-      if (!isSelf) return cache.invalidateQueries({ queryKey: teamKey(team.slug) });
-      await cache.refetchQueries({ queryKey: meQuery().queryKey });
-      await navigate({ to: '/' });
-      cache.removeQueries({ queryKey: teamKey(team.slug) });
-    },
-  });
+  const { id, display_name: name } = member;
+  const remove = async () => {
+    await corral.deleteMember({ team_slug: team.slug, id }, { query: { dns_tokens: tokens } });
+    announce(`Removed ${name}`);
+    if (!isSelf) return cache.invalidateQueries({ queryKey: teamKey(team.slug) });
+    await cache.refetchQueries({ queryKey: meQuery().queryKey });
+    await navigate({ to: '/' });
+    cache.removeQueries({ queryKey: teamKey(team.slug) });
+  };
   return (
-    <DangerDialog
-      opened
-      onClose={onClose}
-      title={isSelf ? `Leave the team ${team.slug}` : `Remove ${member.display_name}`}
-      confirmation={isSelf ? team.slug : member.display_name}
+    <DangerAction
+      label={isSelf ? 'Leave' : 'Remove'}
+      target={name}
+      title={isSelf ? `Leave the team ${team.slug}` : `Remove ${name}`}
+      confirmation={isSelf ? team.slug : name}
       action={isSelf ? 'Leave team' : 'Remove member'}
-      onConfirm={() => remove.mutate()}
-      isPending={remove.isPending}
-      error={remove.error}
+      onConfirm={remove}
     >
       <Stack gap="sm">
         <p>
-          {isSelf ? 'You lose' : `${member.display_name} loses`} access to everything of the team immediately. Clusters
-          and record sets stay.
+          {isSelf ? 'You lose' : `${name} loses`} access to everything of the team immediately. Clusters and record sets
+          stay.
         </p>
         {team.can('deleteMember') && (
           <KeepTokens
@@ -180,71 +158,46 @@ function RemoveDialog({ team, member, onClose }: RemoveDialogProps) {
           />
         )}
       </Stack>
-    </DangerDialog>
+    </DangerAction>
   );
 }
 
 function Invitations({ team }: { readonly team: TeamContext }) {
   const invitations = useQuery(invitationsQuery(team.slug));
   const now = useNow();
-  const columns = useMemo(
-    (): Column<SentInvitationBody>[] => [
-      { id: 'email', label: 'Address', isLong: true, sortBy: ({ email }) => email, cell: ({ email }) => email },
-      { id: 'role', label: 'Role', cell: ({ role }) => role },
-      { id: 'by', label: 'Invited by', isLong: true, cell: ({ invited_by: by }) => by },
-      {
-        id: 'mail',
-        label: 'Mail',
-        cell: ({ mail_sent_at: at }) => (at === null ? <Status tone="running">waiting</Status> : <Time at={at} />),
-      },
-      {
-        id: 'until',
-        label: 'Valid until',
-        cell: ({ expires_at: at }) =>
-          Date.parse(at) < now ? <Status tone="warning">expired</Status> : <Expiry at={at} />,
-      },
-      {
-        id: 'actions',
-        label: 'Actions',
-        alignEnd: true,
-        cell: (invitation) => <InvitationActions team={team} invitation={invitation} />,
-      },
-    ],
-    [team, now],
-  );
   return (
     <Section title="Invitations">
-      <Loaded query={invitations} what="the invitations">
-        {(all) =>
-          all.length === 0 ? (
-            <Empty>No open invitations.</Empty>
-          ) : (
-            <Table caption="Open invitations" columns={columns} rows={all} rowKey={({ id }) => id} />
-          )
-        }
-      </Loaded>
+      <LoadedTable
+        query={invitations}
+        what="the invitations"
+        empty="No open invitations."
+        caption="Open invitations"
+        rowKey={({ id }) => id}
+        columns={{
+          Address: { isLong: true, sortBy: ({ email }) => email, cell: ({ email }) => email },
+          Role: ({ role }) => role,
+          'Invited by': { isLong: true, cell: ({ invited_by: by }) => by },
+          Mail: ({ mail_sent_at: at }) => (at === null ? <Status tone="running">waiting</Status> : <Time at={at} />),
+          'Valid until': ({ expires_at: at }) =>
+            Date.parse(at) < now ? <Status tone="warning">expired</Status> : <Expiry at={at} />,
+          Actions: { alignEnd: true, cell: (invitation) => <InvitationActions team={team} invitation={invitation} /> },
+        }}
+      />
     </Section>
   );
 }
 
-function InvitationActions({
-  team,
-  invitation,
-}: {
+interface InvitationActionsProps {
   readonly team: TeamContext;
   readonly invitation: SentInvitationBody;
-}) {
+}
+
+function InvitationActions({ team, invitation }: InvitationActionsProps) {
   const cache = useQueryClient();
   const params = { team_slug: team.slug, id: invitation.id };
   const reload = () => cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'invitations'] });
-  const renew = useMutation({
-    mutationFn: () => corral.renewInvitation(params),
-    onSuccess: reload,
-  });
-  const revoke = useMutation({
-    mutationFn: () => corral.revokeInvitation(params),
-    onSuccess: reload,
-  });
+  const renew = useMutation({ mutationFn: () => corral.renewInvitation(params), onSuccess: reload });
+  const revoke = useMutation({ mutationFn: () => corral.revokeInvitation(params), onSuccess: reload });
   const error = renew.error ?? revoke.error;
   return (
     <>

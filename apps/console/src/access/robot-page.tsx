@@ -14,7 +14,7 @@ import { plural } from '../ui/plural.js';
 import { ShownOnce } from '../ui/shown-once.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
-import { Table } from '../ui/table.js';
+import { LoadedTable } from '../ui/table.js';
 import { Expiry, Time, useNow } from '../ui/time.js';
 import { actionsProblem, draftOf, isActiveToken, RobotFields, specOf } from './robot-fields.js';
 
@@ -53,13 +53,12 @@ function Tokens({ team, account }: RobotProps) {
   const now = useNow();
   const tokens = useQuery(accountTokensQuery(team, account));
   const [created, setCreated] = useState<CreatedAccountTokenBody | null>(null);
-  const reload = () => cache.invalidateQueries({ queryKey: accountTokensQuery(team, account).queryKey });
   const form = useApiForm({
     initial: { expiresInDays: DAYS_DEFAULT },
     send: (body) => bodyOf(corral.createAccountToken({ team, account }, { body })),
     onSaved: async (token) => {
       setCreated(token);
-      await reload();
+      await cache.invalidateQueries({ queryKey: accountTokensQuery(team, account).queryKey });
     },
   });
   const active = tokens.data?.filter((token) => isActiveToken(token, now)).length ?? 0;
@@ -94,71 +93,55 @@ function Tokens({ team, account }: RobotProps) {
           />
         </ApiFormFrame>
       )}
-      <Loaded query={tokens} what="the tokens">
-        {(all) =>
-          all.length === 0 ? (
-            <Empty>No tokens. A robot of a trusted issuer needs none.</Empty>
-          ) : (
-            <TokenTable team={team} account={account} tokens={all} now={now} onRevoked={reload} />
-          )
-        }
-      </Loaded>
+      <LoadedTable
+        query={tokens}
+        what="the tokens"
+        empty="No tokens. A robot of a trusted issuer needs none."
+        caption={`Tokens of ${account}`}
+        rowKey={({ id }) => id}
+        columns={{
+          Token: (token) => <span className="mono">…{nameOf(token)}</span>,
+          State: (token) => <TokenState token={token} now={now} />,
+          'Last used': ({ lastUsedAt }) => <LastUse at={lastUsedAt} />,
+          Ends: ({ expiresAt }) => <Expiry at={expiresAt} />,
+          Created: ({ createdAt }) => <Time at={createdAt} />,
+          By: { isLong: true, cell: ({ createdBy }) => createdBy?.displayName ?? 'a former user' },
+          Actions: {
+            alignEnd: true,
+            cell: (token) => isActiveToken(token, now) && <RevokeToken team={team} account={account} token={token} />,
+          },
+        }}
+      />
     </Section>
   );
 }
 
 type AccountToken = AccountTokenListBody['items'][number];
 
-interface TokenTableProps extends RobotProps {
-  readonly tokens: readonly AccountToken[];
-  readonly now: number;
-  readonly onRevoked: () => Promise<void>;
-}
-
 /** Tokens have no names: the end of their id tells them apart. */
 const nameOf = ({ id }: AccountToken): string => id.slice(-8);
 
-function TokenTable({ team, account, tokens, now, onRevoked }: TokenTableProps) {
-  const revoke = async (id: string) => {
-    await corral.revokeAccountToken({ team, account, id });
+function RevokeToken({ team, account, token }: RobotProps & { readonly token: AccountToken }) {
+  const cache = useQueryClient();
+  const revoke = async () => {
+    await corral.revokeAccountToken({ team, account, id: token.id });
     announce('Revoked the token');
-    await onRevoked();
+    await cache.invalidateQueries({ queryKey: accountTokensQuery(team, account).queryKey });
   };
   return (
-    <Table
-      caption={`Tokens of ${account}`}
-      rows={tokens}
-      rowKey={({ id }) => id}
-      columns={[
-        { id: 'id', label: 'Token', cell: (token) => <span className="mono">…{nameOf(token)}</span> },
-        { id: 'state', label: 'State', cell: (token) => <TokenState token={token} now={now} /> },
-        { id: 'used', label: 'Last used', cell: ({ lastUsedAt }) => <LastUse at={lastUsedAt} /> },
-        { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
-        { id: 'created', label: 'Created', cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { id: 'by', label: 'By', isLong: true, cell: ({ createdBy }) => createdBy?.displayName ?? 'a former user' },
-        {
-          id: 'actions',
-          label: 'Actions',
-          alignEnd: true,
-          cell: (token) =>
-            isActiveToken(token, now) && (
-              <DangerAction
-                label="Revoke"
-                target={nameOf(token)}
-                title={`Revoke a token of ${account}`}
-                confirmation={account}
-                action="Revoke token"
-                onConfirm={() => revoke(token.id)}
-              >
-                <p>The next request with it is refused. This cannot be undone.</p>
-                <p>
-                  Last used: <LastUse at={token.lastUsedAt} />.
-                </p>
-              </DangerAction>
-            ),
-        },
-      ]}
-    />
+    <DangerAction
+      label="Revoke"
+      target={nameOf(token)}
+      title={`Revoke a token of ${account}`}
+      confirmation={account}
+      action="Revoke token"
+      onConfirm={revoke}
+    >
+      <p>The next request with it is refused. This cannot be undone.</p>
+      <p>
+        Last used: <LastUse at={token.lastUsedAt} />.
+      </p>
+    </DangerAction>
   );
 }
 

@@ -12,8 +12,7 @@ import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { newNameProblem } from '../ui/new-name.js';
 import { Section } from '../ui/page.js';
-import { Empty, Loaded } from '../ui/states.js';
-import { Table } from '../ui/table.js';
+import { LoadedTable } from '../ui/table.js';
 import { Time } from '../ui/time.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import {
@@ -44,44 +43,30 @@ export function Robots() {
       }
     >
       <p className="muted">A robot is a service account: access of a program to the cluster API.</p>
-      <Loaded query={accounts} what="the robots">
-        {(all) => (
-          <>
-            {isCreating && <CreateRobot team={slug} existing={all} onClose={() => setCreating(false)} />}
-            {all.length === 0 ? (
-              <Empty>No robots. Pipelines and scripts need one.</Empty>
-            ) : (
-              <RobotTable team={slug} accounts={all} />
-            )}
-          </>
-        )}
-      </Loaded>
+      {isCreating && accounts.data !== undefined && (
+        <CreateRobot team={slug} existing={accounts.data} onClose={() => setCreating(false)} />
+      )}
+      <LoadedTable
+        query={accounts}
+        what="the robots"
+        empty="No robots. Pipelines and scripts need one."
+        caption="Robots"
+        rowKey={({ metadata }) => metadata.id}
+        columns={{
+          Name: {
+            sortBy: ({ metadata }) => metadata.name,
+            cell: ({ metadata: { name: account } }) => (
+              <Link to="/teams/$team/access/robots/$account" params={{ team: slug, account }} className="mono">
+                {account}
+              </Link>
+            ),
+          },
+          Role: ({ spec }) => spec.role,
+          May: { isLong: true, cell: ({ spec }) => narrowingText(spec.narrowing) },
+          Tokens: ({ metadata }) => <Tokens team={slug} account={metadata.name} />,
+        }}
+      />
     </Section>
-  );
-}
-
-function RobotTable({ team, accounts }: { readonly team: string; readonly accounts: readonly ServiceAccountBody[] }) {
-  return (
-    <Table
-      caption="Robots"
-      rows={accounts}
-      rowKey={({ metadata }) => metadata.id}
-      columns={[
-        {
-          id: 'name',
-          label: 'Name',
-          sortBy: ({ metadata }) => metadata.name,
-          cell: ({ metadata: { name: account } }) => (
-            <Link to="/teams/$team/access/robots/$account" params={{ team, account }} className="mono">
-              {account}
-            </Link>
-          ),
-        },
-        { id: 'role', label: 'Role', cell: ({ spec }) => spec.role },
-        { id: 'narrowing', label: 'May', isLong: true, cell: ({ spec }) => narrowingText(spec.narrowing) },
-        { id: 'use', label: 'Tokens', cell: ({ metadata }) => <Tokens team={team} account={metadata.name} /> },
-      ]}
-    />
   );
 }
 

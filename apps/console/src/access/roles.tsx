@@ -36,15 +36,16 @@ export const RolesMatrix = () => (
       isNarrow
       rows={abilities}
       rowKey={({ what }) => what}
-      columns={[
-        { id: 'what', label: 'What', isLong: true, cell: ({ what }) => what },
-        ...shownRoles.map((role) => ({
-          id: role,
-          label: role,
-          cell: ({ operation }: { readonly operation: TeamOperation }) =>
-            roleCovers(role, rolesNeeded[operation]) ? 'yes' : <span className="faint">no</span>,
-        })),
-      ]}
+      columns={{
+        What: { isLong: true, cell: ({ what }) => what },
+        ...Object.fromEntries(
+          shownRoles.map((role) => [
+            role,
+            ({ operation }: { readonly operation: TeamOperation }) =>
+              roleCovers(role, rolesNeeded[operation]) ? 'yes' : <span className="faint">no</span>,
+          ]),
+        ),
+      }}
     />
   </Section>
 );

@@ -101,11 +101,21 @@ export const serversQuery = (team: string, ref: string) =>
     queryFn: ({ signal }) => corral.listAll('listAdoptedServers', { team, ref }, { signal }),
   });
 
-/** What the provider has now. */
+/** What the provider has now: no event announces a change of it. */
 export const projectServersQuery = (team: string, ref: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'project-servers', ref],
     queryFn: async ({ signal }) => (await bodyOf(corral.listProjectServers({ team, ref }, { signal }))).items,
+    staleTime: 0,
+  });
+
+/** One of them, also beyond those that are listed. @param number as typed */
+export const projectServerQuery = (team: string, ref: string, number: string) =>
+  queryOptions({
+    queryKey: [...teamKey(team), 'project-servers', ref, number],
+    queryFn: ({ signal }) => bodyOf(corral.getProjectServer({ team, ref, server_id: Number(number) }, { signal })),
+    staleTime: 0,
+    retry: false,
   });
 
 export const dnsTokensQuery = (team: string) =>

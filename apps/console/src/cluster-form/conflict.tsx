@@ -36,32 +36,28 @@ export function Conflict({ team, began, current, yours, text, onMerged }: Confli
     if (merged === null) setRefused(true);
     else onMerged(merged);
   };
-  const columns = [
-    { id: 'field', label: 'Field', cell: ({ field }: FieldDifference) => nameOf(field) },
-    { id: 'began', label: 'When you began', cell: (row: FieldDifference) => valueText(row.began) },
-    { id: 'now', label: nowLabel(last), cell: (row: FieldDifference) => valueText(row.now) },
-    { id: 'yours', label: 'Yours', cell: (row: FieldDifference) => valueText(row.yours) },
-    {
-      id: 'outcome',
-      label: 'Outcome',
-      cell: ({ field, by }: FieldDifference) =>
-        by !== 'both' ? (
-          outcomes[by]
-        ) : (
-          <NativeSelect
-            aria-label={`Outcome of ${nameOf(field)}`}
-            value={choices[field] ?? ''}
-            onChange={(event) => setChoices({ ...choices, [field]: event.currentTarget.value as Choice })}
-            data={[
-              { value: '', label: 'Choose …', disabled: true },
-              { value: 'now', label: 'Now' },
-              { value: 'yours', label: 'Yours' },
-            ]}
-            error={isRefused && choices[field] === undefined ? 'Choose one.' : null}
-          />
-        ),
-    },
-  ];
+  const columns = {
+    Field: ({ field }: FieldDifference) => nameOf(field),
+    'When you began': (row: FieldDifference) => valueText(row.began),
+    [nowLabel(last)]: (row: FieldDifference) => valueText(row.now),
+    Yours: (row: FieldDifference) => valueText(row.yours),
+    Outcome: ({ field, by }: FieldDifference) =>
+      by !== 'both' ? (
+        outcomes[by]
+      ) : (
+        <NativeSelect
+          aria-label={`Outcome of ${nameOf(field)}`}
+          value={choices[field] ?? ''}
+          onChange={(event) => setChoices({ ...choices, [field]: event.currentTarget.value as Choice })}
+          data={[
+            { value: '', label: 'Choose …', disabled: true },
+            { value: 'now', label: 'Now' },
+            { value: 'yours', label: 'Yours' },
+          ]}
+          error={isRefused && choices[field] === undefined ? 'Choose one.' : null}
+        />
+      ),
+  };
   return (
     <section aria-labelledby="compare" className={styles.fields}>
       <h2 id="compare" ref={heading} tabIndex={-1}>

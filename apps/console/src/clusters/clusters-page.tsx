@@ -9,7 +9,7 @@ import { costText } from '../ui/money.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { ClusterStatus, OperationStatus } from '../ui/status.js';
-import { type Column, Table } from '../ui/table.js';
+import { type Columns, Table } from '../ui/table.js';
 import styles from './clusters.module.css';
 import { HibernateButton } from './hibernation.js';
 import { isMatch, nodesOf, waitingPoolsOf } from './summary.js';
@@ -74,17 +74,15 @@ function ClusterTable({ team, clusters }: { readonly team: string; readonly clus
           columns={columnsOf(team)}
           rows={rows}
           rowKey={({ metadata }) => metadata.id}
-          initialSort="name"
+          initialSort="Name"
         />
       )}
     </>
   );
 }
 
-const columnsOf = (team: string): Column<Cluster>[] => [
-  {
-    id: 'name',
-    label: 'Name',
+const columnsOf = (team: string): Columns<Cluster> => ({
+  Name: {
     isLong: true,
     sortBy: ({ metadata }) => metadata.name,
     cell: ({ metadata: { name } }) => (
@@ -93,36 +91,23 @@ const columnsOf = (team: string): Column<Cluster>[] => [
       </Link>
     ),
   },
-  {
-    id: 'phase',
-    label: 'Phase',
+  Phase: {
     sortBy: ({ status }) => status.phase,
     cell: (cluster) => <ClusterStatus phase={cluster.status.phase} waits={waitingPoolsOf(cluster).length > 0} />,
   },
-  {
-    id: 'version',
-    label: 'Version',
+  Version: {
     sortBy: ({ spec }) => spec.kubernetesVersion,
     cell: ({ spec, status }) => <span className="mono">{status.kubernetes?.version ?? spec.kubernetesVersion}</span>,
   },
-  { id: 'nodes', label: 'Nodes ready', alignEnd: true, cell: (cluster) => nodesOf(cluster) },
-  {
-    id: 'cost',
-    label: 'Per month, net',
-    alignEnd: true,
-    cell: ({ status: { cost } }) => costText(cost),
-  },
-  {
-    id: 'operation',
-    label: 'Last operation',
-    cell: ({ status: { lastOperation } }) =>
-      lastOperation === null ? (
-        '–'
-      ) : (
-        <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }} className={styles.operation}>
-          {doing[lastOperation.kind]} <OperationStatus state={lastOperation.state} />
-        </Link>
-      ),
-  },
-  { id: 'actions', label: 'Actions', cell: (cluster) => <HibernateButton team={team} cluster={cluster} /> },
-];
+  'Nodes ready': { alignEnd: true, cell: (cluster) => nodesOf(cluster) },
+  'Per month, net': { alignEnd: true, cell: ({ status: { cost } }) => costText(cost) },
+  'Last operation': ({ status: { lastOperation } }) =>
+    lastOperation === null ? (
+      '–'
+    ) : (
+      <Link to="/teams/$team/operations/$id" params={{ team, id: lastOperation.id }} className={styles.operation}>
+        {doing[lastOperation.kind]} <OperationStatus state={lastOperation.state} />
+      </Link>
+    ),
+  Actions: (cluster) => <HibernateButton team={team} cluster={cluster} />,
+});

@@ -8,9 +8,9 @@ import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Failed } from '../ui/states.js';
 import { Status } from '../ui/status.js';
-import { Table } from '../ui/table.js';
+import { LoadedTable, Table } from '../ui/table.js';
 import { useReturnFocus } from '../ui/use-return-focus.js';
 
 interface NamesProps {
@@ -21,10 +21,10 @@ interface NamesProps {
 const namesQuery = (team: string, cluster: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'names', cluster],
-    queryFn: ({ signal }) => bodyOf(corral.listHostedNames({ team, cluster }, { signal })),
+    queryFn: async ({ signal }) => (await bodyOf(corral.listHostedNames({ team, cluster }, { signal }))).items,
     // No event announces a change of a name.
     staleTime: 5_000,
-    refetchInterval: ({ state }) => (state.data?.items.some(isMoving) ? 5_000 : 60_000),
+    refetchInterval: ({ state }) => (state.data?.some(isMoving) ? 5_000 : 60_000),
     retry: false,
   });
 
@@ -39,48 +39,22 @@ export function Names({ team, cluster }: NamesProps) {
   if (isCorralError(names.error) && names.error.status === 404) return null;
   return (
     <Section title="Names" actions={can('addHostedName') && <Button onClick={() => setAdding(true)}>Add name</Button>}>
-      <Loaded query={names} what="the names">
-        {({ items }) =>
-          items.length === 0 ? (
-            <Empty>No names. With one, Ingresses get their records and certificates.</Empty>
-          ) : (
-            <NamesTable team={team} names={items} />
-          )
-        }
-      </Loaded>
+      <LoadedTable
+        query={names}
+        what="the names"
+        empty="No names. With one, Ingresses get their records and certificates."
+        caption="Names"
+        rowKey={(hosted) => hosted.name}
+        columns={{
+          Name: { isLong: true, cell: ({ host }) => <span className="mono">{host}</span> },
+          State: ({ state }) => <Status tone={state === 'Ready' ? 'good' : 'running'}>{state}</Status>,
+          'Waits for': { isLong: true, cell: ({ message }) => message },
+          Actions: (hosted) =>
+            can('removeHostedName') && hosted.state !== 'Removing' && <RemoveName team={team} hosted={hosted} />,
+        }}
+      />
       {isAdding && <AddName team={team} cluster={name} onClose={() => setAdding(false)} />}
     </Section>
-  );
-}
-
-interface NamesTableProps {
-  readonly team: string;
-  readonly names: readonly HostedNameBody[];
-}
-
-function NamesTable({ team, names }: NamesTableProps) {
-  const { can } = useTeam();
-  return (
-    <Table
-      caption="Names"
-      rows={names}
-      rowKey={({ name }) => name}
-      columns={[
-        { id: 'host', label: 'Name', isLong: true, cell: ({ host }) => <span className="mono">{host}</span> },
-        {
-          id: 'state',
-          label: 'State',
-          cell: ({ state }) => <Status tone={state === 'Ready' ? 'good' : 'running'}>{state}</Status>,
-        },
-        { id: 'message', label: 'Waits for', isLong: true, cell: ({ message }) => message },
-        {
-          id: 'actions',
-          label: 'Actions',
-          cell: (hosted) =>
-            can('removeHostedName') && hosted.state !== 'Removing' && <RemoveName team={team} hosted={hosted} />,
-        },
-      ]}
-    />
   );
 }
 
@@ -168,11 +142,11 @@ const Objects = ({ objects }: { readonly objects: HostedNameBody['objects'] }) =
     caption="Objects in the cluster"
     rows={objects}
     rowKey={({ kind, namespace, name }) => `${kind} ${namespace}/${name}`}
-    columns={[
-      { id: 'kind', label: 'Kind', cell: ({ kind }) => kind },
-      { id: 'namespace', label: 'Namespace', cell: ({ namespace }) => namespace ?? '' },
-      { id: 'name', label: 'Name', isLong: true, cell: ({ name }) => <span className="mono">{name}</span> },
-      { id: 'images', label: 'Images', isLong: true, cell: ({ images }) => images.join(' ') },
-    ]}
+    columns={{
+      Kind: ({ kind }) => kind,
+      Namespace: ({ namespace }) => namespace ?? '',
+      Name: { isLong: true, cell: ({ name }) => <span className="mono">{name}</span> },
+      Images: { isLong: true, cell: ({ images }) => images.join(' ') },
+    }}
   />
 );

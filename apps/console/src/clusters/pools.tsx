@@ -45,34 +45,22 @@ export function Pools({ team, cluster }: PoolsProps) {
           caption="Node pools"
           rows={spec.nodePools}
           rowKey={({ name }) => name}
-          columns={[
-            { id: 'name', label: 'Pool', cell: ({ name }) => <span className="mono">{name}</span> },
-            {
-              id: 'type',
-              label: 'Machines',
+          columns={{
+            Pool: ({ name }) => <span className="mono">{name}</span>,
+            Machines: {
               isLong: true,
               cell: ({ machineType, source }) =>
                 source === 'managed' ? typeText(catalogue, machineType) : `${machineType}, ${sourceNames[source]}`,
             },
-            {
-              id: 'ready',
-              label: 'Ready',
-              cell: ({ name }) => {
-                const nodes = status.nodePools.find((pool) => pool.name === name)?.nodes ?? null;
-                const waits = waiting.some(({ pool }) => pool === name);
-                if (waits) return <Status tone="warning">{`${nodes?.ready ?? 0} ready, waits`}</Status>;
-                return nodes === null ? 'not known' : `${nodes.ready} of ${nodes.total}`;
-              },
+            Ready: ({ name }) => {
+              const nodes = status.nodePools.find((pool) => pool.name === name)?.nodes ?? null;
+              const waits = waiting.some(({ pool }) => pool === name);
+              if (waits) return <Status tone="warning">{`${nodes?.ready ?? 0} ready, waits`}</Status>;
+              return nodes === null ? 'not known' : `${nodes.ready} of ${nodes.total}`;
             },
-            {
-              id: 'scale',
-              label: 'Nodes, from – to',
-              cell: (pool) =>
-                isChangeable ? <Scale team={team} cluster={cluster} pool={pool} /> : `${pool.minimum}–${pool.maximum}`,
-            },
-            {
-              id: 'cost',
-              label: 'Per month, net',
+            'Nodes, from – to': (pool) =>
+              isChangeable ? <Scale team={team} cluster={cluster} pool={pool} /> : `${pool.minimum}–${pool.maximum}`,
+            'Per month, net': {
               alignEnd: true,
               cell: ({ name, source }) => {
                 const item = status.cost.items.find((each) => each.name === name);
@@ -80,25 +68,21 @@ export function Pools({ team, cluster }: PoolsProps) {
                 return source === 'managed' || item?.monthly.minimum ? price : 'your own';
               },
             },
-            {
-              id: 'actions',
-              label: 'Actions',
-              cell: ({ name }) =>
-                isChangeable && (
-                  <Menu position="bottom-end">
-                    <Menu.Target>
-                      <ActionIcon variant="default" aria-label={`Actions of ${name}`}>
-                        <Ellipsis size={14} aria-hidden />
-                      </ActionIcon>
-                    </Menu.Target>
-                    <Menu.Dropdown>
-                      <Menu.Item onClick={() => setChanging({ pool: name })}>Change…</Menu.Item>
-                      <Menu.Item onClick={() => setRemoving(name)}>Remove…</Menu.Item>
-                    </Menu.Dropdown>
-                  </Menu>
-                ),
-            },
-          ]}
+            Actions: ({ name }) =>
+              isChangeable && (
+                <Menu position="bottom-end">
+                  <Menu.Target>
+                    <ActionIcon variant="default" aria-label={`Actions of ${name}`}>
+                      <Ellipsis size={14} aria-hidden />
+                    </ActionIcon>
+                  </Menu.Target>
+                  <Menu.Dropdown>
+                    <Menu.Item onClick={() => setChanging({ pool: name })}>Change…</Menu.Item>
+                    <Menu.Item onClick={() => setRemoving(name)}>Remove…</Menu.Item>
+                  </Menu.Dropdown>
+                </Menu>
+              ),
+          }}
         />
       )}
       {changing !== null && (

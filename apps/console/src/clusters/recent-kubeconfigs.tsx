@@ -3,8 +3,7 @@ import { queryOptions, useQuery } from '@tanstack/react-query';
 import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { Section } from '../ui/page.js';
-import { Empty, Loaded } from '../ui/states.js';
-import { Table } from '../ui/table.js';
+import { LoadedTable } from '../ui/table.js';
 import { Expiry, Time } from '../ui/time.js';
 
 export type Issue = ClusterAnswerBody<'kubeconfigIssueList'>['items'][number];
@@ -12,7 +11,7 @@ export type Issue = ClusterAnswerBody<'kubeconfigIssueList'>['items'][number];
 export const issuedQuery = (team: string, name: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'kubeconfig-issues', name],
-    queryFn: ({ signal }) => bodyOf(corral.listKubeconfigIssues({ team, name }, { signal })),
+    queryFn: async ({ signal }) => (await bodyOf(corral.listKubeconfigIssues({ team, name }, { signal }))).items,
     // No event announces a new issue.
     staleTime: 10_000,
   });
@@ -27,31 +26,20 @@ export function RecentKubeconfigs({ team, cluster }: { readonly team: string; re
   const issued = useQuery(issuedQuery(team, cluster.metadata.name));
   return (
     <Section title="Recently issued">
-      <Loaded query={issued} what="the issued kubeconfigs">
-        {({ items }) => (items.length === 0 ? <Empty>No kubeconfig was issued yet.</Empty> : <Issued issues={items} />)}
-      </Loaded>
+      <LoadedTable
+        query={issued}
+        what="the issued kubeconfigs"
+        empty="No kubeconfig was issued yet."
+        caption="Kubeconfigs, newest first"
+        rowKey={(issue) => `${issue.createdAt} ${issue.issuedTo?.id ?? issue.serviceAccount}`}
+        columns={{
+          'Issued to': { isLong: true, cell: issuedTo },
+          Access: scopeWord,
+          When: ({ createdAt }) => <Time at={createdAt} />,
+          'Valid until': (issue) => <ValidUntil issue={issue} />,
+        }}
+      />
     </Section>
-  );
-}
-
-function Issued({ issues }: { readonly issues: readonly Issue[] }) {
-  return (
-    <Table
-      caption="Kubeconfigs, newest first"
-      rows={issues}
-      rowKey={(issue) => `${issue.createdAt} ${issue.issuedTo?.id ?? issue.serviceAccount}`}
-      columns={[
-        {
-          id: 'to',
-          label: 'Issued to',
-          isLong: true,
-          cell: issuedTo,
-        },
-        { id: 'scope', label: 'Access', cell: scopeWord },
-        { id: 'at', label: 'When', cell: ({ createdAt }) => <Time at={createdAt} /> },
-        { id: 'until', label: 'Valid until', cell: (issue) => <ValidUntil issue={issue} /> },
-      ]}
-    />
   );
 }
 

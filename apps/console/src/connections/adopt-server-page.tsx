@@ -10,11 +10,10 @@ import {
 } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
 import '../ui/radio.css';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
-import { useEffect, useMemo, useState } from 'react';
-import { bodyOf, corral } from '../api/corral.js';
-import { projectServersQuery } from '../api/queries.js';
+import { useMemo, useState } from 'react';
+import { projectServerQuery, projectServersQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Facts } from '../ui/facts.js';
@@ -49,30 +48,22 @@ const kindLabels: Readonly<Record<ServerKind, string>> = {
 
 /** First which server, with what the provider says about it now; then the acknowledgement. */
 function Adoption({ team, connectionRef }: AdoptionProps) {
-  const { number = '' } = useSearch({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
-  const initial = useMemo((): AdoptionDraft => ({ ...emptyAdoption, number }), [number]);
-  const [draft, setDraft, clearDraft] = useDraft<AdoptionDraft>(`adopt.${team}.${connectionRef}.${number}`, initial);
-  const lookUp = useMutation({
-    mutationFn: (number: string) =>
-      bodyOf(corral.getProjectServer({ team, ref: connectionRef, server_id: Number(number) })),
-  });
-  const isMachine = joinsByCommand(draft.kind);
-  const found = !isMachine && lookUp.data && String(lookUp.data.serverID) === draft.number.trim() ? lookUp.data : null;
-  const isRefused = !isMachine && lookUp.error !== null && lookUp.variables === draft.number.trim();
-  const isAbsent = isRefused && isCorralError(lookUp.error) && lookUp.error.status === 404;
+  const { number: linked = '' } = useSearch({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
+  const initial = useMemo((): AdoptionDraft => ({ ...emptyAdoption, number: linked }), [linked]);
+  const [draft, setDraft, clearDraft] = useDraft<AdoptionDraft>(`adopt.${team}.${connectionRef}.${linked}`, initial);
   const set = (change: Partial<AdoptionDraft>) => setDraft({ ...draft, ...change });
+  const isMachine = joinsByCommand(draft.kind);
+  const number = draft.number.trim();
   const servers = useQuery({ ...projectServersQuery(team, connectionRef), enabled: !isMachine });
   const isListed = servers.data !== undefined && servers.data.length < clusterLimits.projectServersListed;
-  const choose = (chosen: string) => {
-    set({ number: chosen });
-    if (chosen !== '') lookUp.mutate(chosen);
-  };
-  // The number from the address, or from before a reload, is chosen already.
-  const [chosenBefore] = useState(isMachine ? '' : draft.number.trim());
-  const { mutate } = lookUp;
-  useEffect(() => {
-    if (chosenBefore !== '') mutate(chosenBefore);
-  }, [chosenBefore, mutate]);
+  const listed = servers.data?.find(({ serverID }) => String(serverID) === number);
+  // The number from the address, or from before a reload, is sought already.
+  const [sought, setSought] = useState(number);
+  const isSought = !isMachine && number !== '' && sought === number && listed === undefined && !servers.isPending;
+  const lookUp = useQuery({ ...projectServerQuery(team, connectionRef, sought), enabled: isSought });
+  const found = isMachine ? null : (listed ?? (isSought && lookUp.isSuccess ? lookUp.data : null));
+  const error = isSought ? lookUp.error : null;
+  const isAbsent = isCorralError(error) && error.status === 404;
   return (
     <Columns
       aside={
@@ -104,17 +95,18 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
               team={team}
               connectionRef={connectionRef}
               servers={all}
-              number={draft.number.trim()}
-              onChoose={choose}
+              number={number}
+              onChoose={(chosen) => set({ number: chosen })}
             />
           )}
         </Loaded>
       )}
-      {(isMachine || isRefused || (!isListed && !servers.isPending)) && (
+      {(isMachine || error !== null || (!isListed && !servers.isPending)) && (
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            if (!isMachine) lookUp.mutate(draft.number.trim());
+            if (isSought) void lookUp.refetch();
+            else setSought(number);
           }}
         >
           <Group align={isAbsent ? 'center' : 'flex-end'}>
@@ -129,7 +121,7 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
               required
             />
             {!isMachine && (
-              <Button type="submit" loading={lookUp.isPending}>
+              <Button type="submit" loading={lookUp.isFetching}>
                 Look up server
               </Button>
             )}
@@ -137,7 +129,7 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
         </form>
       )}
       {isMachine && <MachineFields draft={draft} onChange={set} />}
-      {isRefused && !isAbsent && <Failed error={lookUp.error} what="The look-up failed." />}
+      {error !== null && !isAbsent && <Failed error={error} what="The look-up failed." />}
       {found !== null && <FoundServer server={found} />}
     </Columns>
   );

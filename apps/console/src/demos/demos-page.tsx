@@ -1,12 +1,12 @@
 import { isCorralError } from '@corral/client';
-import { type DemoBody, dnsLimits } from '@corral/contracts';
+import { dnsLimits } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { demosQuery, dnsZoneQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Page } from '../ui/page.js';
-import { Empty, Loaded } from '../ui/states.js';
+import { Empty } from '../ui/states.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { CreateDemo } from './create-demo.js';
 import { CreatedDemo, type NewDemo } from './created-demo.js';
@@ -27,16 +27,6 @@ export function DemosPage() {
       </Page>
     );
   }
-  const form = (
-    <CreateDemo
-      team={team}
-      onCancel={() => setCreating(false)}
-      onCreated={(demo) => {
-        setCreated(demo);
-        setCreating(false);
-      }}
-    />
-  );
   return (
     <Page
       actions={
@@ -53,19 +43,20 @@ export function DemosPage() {
         A demo is a name of its own for some hours, with a token that can write nothing else. Its records are deleted
         when it ends. {demos.data && `${demos.data.length} of ${dnsLimits.demosPerTeam} demos run.`}
       </p>
-      {isCreating && form}
+      {isCreating && (
+        <CreateDemo
+          team={team}
+          onCancel={() => setCreating(false)}
+          onCreated={(demo) => {
+            setCreated(demo);
+            setCreating(false);
+          }}
+        />
+      )}
       {created !== null && (
         <CreatedDemo created={created} endpoint={place.data?.endpoint ?? null} onStored={() => setCreated(null)} />
       )}
-      <Loaded query={demos} what="demos">
-        {(all: readonly DemoBody[]) =>
-          all.length === 0 ? (
-            <Empty>No demos yet. A demo is a name that cleans up after itself.</Empty>
-          ) : (
-            <DemoTable team={team} demos={all} />
-          )
-        }
-      </Loaded>
+      <DemoTable />
     </Page>
   );
 }

@@ -186,21 +186,22 @@ const Tables = () => (
       caption="Clusters"
       rows={rows}
       rowKey={({ name }) => name}
-      initialSort="name"
-      columns={[
-        { id: 'name', label: 'Name', isLong: true, sortBy: ({ name }) => name, cell: ({ name }) => name },
-        { id: 'state', label: 'State', cell: ({ state }) => state },
-        { id: 'nodes', label: 'Nodes', alignEnd: true, sortBy: ({ nodes }) => nodes, cell: ({ nodes }) => nodes },
-      ]}
+      initialSort="Name"
+      columns={{
+        Name: { isLong: true, sortBy: ({ name }) => name, cell: ({ name }) => name },
+        State: ({ state }) => state,
+        Nodes: { alignEnd: true, sortBy: ({ nodes }) => nodes, cell: ({ nodes }) => nodes },
+      }}
     />
-    <Table caption="Narrow" isNarrow rows={rows.slice(0, 1)} rowKey={({ name }) => name} columns={narrowColumns} />
+    <Table
+      caption="Narrow"
+      isNarrow
+      rows={rows.slice(0, 1)}
+      rowKey={({ name }) => name}
+      columns={{ Name: ({ name }) => name, Nodes: { alignEnd: true, cell: ({ nodes }) => nodes } }}
+    />
   </Section>
 );
-
-const narrowColumns = [
-  { id: 'name', label: 'Name', cell: ({ name }: Row) => name },
-  { id: 'nodes', label: 'Nodes', alignEnd: true, cell: ({ nodes }: Row) => nodes },
-];
 
 /** @param hours from the time that is shown */
 const at = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString();

@@ -1,14 +1,12 @@
 import type { DnsTokenBody } from '@corral/contracts';
-import { Button } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { useState } from 'react';
 import { corral } from '../api/corral.js';
-import { dnsTokensQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
+import { dnsTokensQuery, dnsUsageQuery, dnsZoneQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Copyable } from '../ui/copy.js';
-import { DangerDialog } from '../ui/danger-dialog.js';
+import { DangerAction } from '../ui/danger-action.js';
 import { Facts } from '../ui/facts.js';
 import { Page, Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
@@ -24,20 +22,12 @@ export function TokenPage() {
   const tokens = useQuery(dnsTokensQuery(team));
   const token = tokens.data?.find((each) => each.id === id);
   const { can } = useTeam();
-  const [isRevoking, setRevoking] = useState(false);
   useFocusKept('h1', token?.state);
   return (
     <Page
       title={token?.name}
       aside={token && <TokenStatus token={token} />}
-      actions={
-        token?.state === 'active' &&
-        can('revokeDnsToken') && (
-          <Button color="bad" onClick={() => setRevoking(true)}>
-            Revoke token
-          </Button>
-        )
-      }
+      actions={token?.state === 'active' && can('revokeDnsToken') && <RevokeToken team={team} token={token} />}
     >
       <Loaded query={tokens} what="the token">
         {() =>
@@ -47,7 +37,6 @@ export function TokenPage() {
             <>
               <TokenFacts team={team} token={token} />
               {token.state === 'active' && <TokenUseParts team={team} token={token} />}
-              <RevokeDialog team={team} token={token} opened={isRevoking} onClose={() => setRevoking(false)} />
             </>
           )
         }
@@ -99,37 +88,26 @@ function TokenUseParts({ team, token: { withinName, withinTypes } }: Props) {
   );
 }
 
-interface RevokeDialogProps extends Props {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-}
-
-function RevokeDialog({ team, token: { id, name, lastUsedAt }, opened, onClose }: RevokeDialogProps) {
+function RevokeToken({ team, token: { id, name, lastUsedAt } }: Props) {
   const cache = useQueryClient();
-  const revoke = useMutation({
-    mutationFn: () => corral.revokeDnsToken({ team, id }),
-    onSuccess: async () => {
-      await cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-tokens'] });
-      void cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-usage'] });
-      onClose();
-    },
-  });
+  const revoke = async () => {
+    await corral.revokeDnsToken({ team, id });
+    await cache.invalidateQueries({ queryKey: dnsTokensQuery(team).queryKey });
+    void cache.invalidateQueries({ queryKey: dnsUsageQuery(team).queryKey });
+  };
   return (
-    <DangerDialog
-      opened={opened}
-      onClose={onClose}
+    <DangerAction
+      label="Revoke token"
       title={`Revoke ${name}`}
       confirmation={name}
       action="Revoke token"
-      onConfirm={() => revoke.mutate()}
-      isPending={revoke.isPending}
-      error={revoke.error}
+      onConfirm={revoke}
     >
       <p>
         Every gateway refuses the token within 2 s. Tools that use it fail until they have another one. This cannot be
         undone. Records stay as they are.
       </p>
       <p>Last used: {lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />}.</p>
-    </DangerDialog>
+    </DangerAction>
   );
 }

@@ -7,7 +7,7 @@ import { useTeam } from '../shell/use-team.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
-import { type Column, Table } from '../ui/table.js';
+import { type Columns, Table } from '../ui/table.js';
 import { Expiry, Time } from '../ui/time.js';
 import { ExamineToken } from './examine-token.js';
 import { coverageText } from './token-draft.js';
@@ -99,10 +99,8 @@ function isShown(token: DnsTokenBody, { team, state, filter }: Shown): boolean {
   return text.toLowerCase().includes(filter.trim().toLowerCase());
 }
 
-const columnsOf = (team: string): readonly Column<DnsTokenBody>[] => [
-  {
-    id: 'name',
-    label: 'Name',
+const columnsOf = (team: string): Columns<DnsTokenBody> => ({
+  Name: {
     isLong: true,
     sortBy: ({ name }) => name,
     cell: ({ id, name }) => (
@@ -111,30 +109,19 @@ const columnsOf = (team: string): readonly Column<DnsTokenBody>[] => [
       </Link>
     ),
   },
-  { id: 'state', label: 'State', sortBy: ({ state }) => state, cell: (token) => <TokenStatus token={token} /> },
-  {
-    id: 'covers',
-    label: 'Covers',
+  State: { sortBy: ({ state }) => state, cell: (token) => <TokenStatus token={token} /> },
+  Covers: {
     isLong: true,
     cell: (token) => <span className="mono">{coverageText({ ownerLabel: team, ...token })}</span>,
   },
-  {
-    id: 'by',
-    label: 'Created by',
+  'Created by': {
     isLong: true,
     sortBy: ({ createdBy }) => createdBy?.email ?? '',
     cell: ({ createdBy }) => createdBy?.email ?? 'the team',
   },
-  {
-    id: 'used',
-    label: 'Last used',
+  'Last used': {
     sortBy: ({ lastUsedAt }) => lastUsedAt ?? '',
     cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time at={lastUsedAt} />),
   },
-  {
-    id: 'ends',
-    label: 'Ends',
-    sortBy: ({ expiresAt }) => expiresAt ?? '9',
-    cell: ({ expiresAt }) => <Expiry at={expiresAt} />,
-  },
-];
+  Ends: { sortBy: ({ expiresAt }) => expiresAt ?? '9', cell: ({ expiresAt }) => <Expiry at={expiresAt} /> },
+});

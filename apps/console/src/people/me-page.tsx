@@ -170,24 +170,18 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
         caption="Your sessions"
         rows={sessions}
         rowKey={({ id }) => id}
-        columns={[
-          {
-            id: 'agent',
-            label: 'Browser or program',
-            cell: ({ name, userAgent, current }) => (
-              <>
-                <span title={userAgent}>{name ?? programOf(userAgent)}</span>{' '}
-                {current && <Status tone="good">this one</Status>}
-              </>
-            ),
-          },
-          { id: 'method', label: 'Sign-in', cell: ({ method }) => methods[method] },
-          { id: 'since', label: 'Since', cell: ({ createdAt }) => <Time at={createdAt} /> },
-          { id: 'used', label: 'Last used', cell: ({ lastSeenAt }) => <Time at={lastSeenAt} /> },
-          { id: 'ends', label: 'Ends', cell: ({ expiresAt }) => <Time at={expiresAt} /> },
-          {
-            id: 'actions',
-            label: 'Actions',
+        columns={{
+          'Browser or program': ({ name, userAgent, current }) => (
+            <>
+              <span title={userAgent}>{name ?? programOf(userAgent)}</span>{' '}
+              {current && <Status tone="good">this one</Status>}
+            </>
+          ),
+          'Sign-in': ({ method }) => methods[method],
+          Since: ({ createdAt }) => <Time at={createdAt} />,
+          'Last used': ({ lastSeenAt }) => <Time at={lastSeenAt} />,
+          Ends: ({ expiresAt }) => <Time at={expiresAt} />,
+          Actions: {
             alignEnd: true,
             cell: ({ id, current, name, userAgent }) =>
               !current && (
@@ -196,7 +190,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
                 </Button>
               ),
           },
-        ]}
+        }}
       />
       {end.error !== null && <Failed error={end.error} />}
       <div>

@@ -92,11 +92,11 @@ function Subscription({ body }: { readonly body: TeamBody }) {
           caption="Parts of the subscription"
           rows={items}
           rowKey={({ id }) => id}
-          columns={[
-            { id: 'product', label: 'Product', cell: ({ price }) => price.product_name },
-            { id: 'quantity', label: 'Quantity', alignEnd: true, cell: ({ quantity }) => quantity },
-            { id: 'price', label: 'Price', alignEnd: true, cell: ({ price }) => price.human_readable_price },
-          ]}
+          columns={{
+            Product: ({ price }) => price.product_name,
+            Quantity: { alignEnd: true, cell: ({ quantity }) => quantity },
+            Price: { alignEnd: true, cell: ({ price }) => price.human_readable_price },
+          }}
         />
       )}
     </>
@@ -138,17 +138,13 @@ function QuotaTable({ usage: { records, tokens }, limits }: QuotaTableProps) {
         caption="Quotas of the team"
         rows={quotas}
         rowKey={({ name }) => name}
-        columns={[
-          { id: 'name', label: 'Quota', cell: ({ name }) => name },
-          { id: 'used', label: 'Used', alignEnd: true, cell: ({ used, limit }) => `${used} of ${limit}` },
-          {
-            id: 'share',
-            label: 'Share',
-            cell: ({ name, used, limit }) => (
-              <Meter percent={limit === 0 ? 0 : Math.round((used / limit) * 100)} label={`${name} used`} isQuota />
-            ),
-          },
-        ]}
+        columns={{
+          Quota: ({ name }) => name,
+          Used: { alignEnd: true, cell: ({ used, limit }) => `${used} of ${limit}` },
+          Share: ({ name, used, limit }) => (
+            <Meter percent={limit === 0 ? 0 : Math.round((used / limit) * 100)} label={`${name} used`} isQuota />
+          ),
+        }}
       />
       <p className="muted">
         A cluster has at most {limits.nodePoolsPerCluster} node pools and {limits.nodesPerCluster} nodes. Operators can

@@ -26,10 +26,7 @@ export function ShortcutHelp({ onClose }: { readonly onClose: () => void }) {
         caption="Keyboard shortcuts"
         rows={shortcuts}
         rowKey={({ keys }) => keys}
-        columns={[
-          { id: 'keys', label: 'Keys', cell: ({ keys }) => <kbd>{keys}</kbd> },
-          { id: 'what', label: 'What they do', cell: ({ what }) => what },
-        ]}
+        columns={{ Keys: ({ keys }) => <kbd>{keys}</kbd>, 'What they do': ({ what }) => what }}
       />
     </Modal>
   );

@@ -1,4 +1,4 @@
-import { Button } from '@mantine/core';
+import { Button, type ButtonProps } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { type ReactNode, useState } from 'react';
 import { DangerDialog } from './danger-dialog.js';
@@ -8,6 +8,8 @@ export interface DangerActionProps {
   readonly label: string;
   /** What it is about, for screen readers, where several buttons have the label. */
   readonly target?: string;
+  /** How the button looks where it is not as usual. */
+  readonly button?: ButtonProps;
   readonly title: string;
   readonly confirmation: string;
   /** Verb and object. */
@@ -18,12 +20,17 @@ export interface DangerActionProps {
 }
 
 /** A button that destroys something, after its dialog was confirmed. */
-export function DangerAction({ label, target, onConfirm, ...dialog }: DangerActionProps) {
+export function DangerAction({ label, target, button, onConfirm, ...dialog }: DangerActionProps) {
   const [isAsking, setAsking] = useState(false);
   const run = useMutation({ mutationFn: onConfirm, onSuccess: () => setAsking(false) });
   return (
     <>
-      <Button variant={target === undefined ? 'default' : 'subtle'} color="bad" onClick={() => setAsking(true)}>
+      <Button
+        variant={target === undefined ? 'default' : 'subtle'}
+        color="bad"
+        {...button}
+        onClick={() => setAsking(true)}
+      >
         {label}
         {target !== undefined && <span className="visually-hidden"> {target}</span>}
       </Button>

@@ -1,10 +1,10 @@
+import type { UseQueryResult } from '@tanstack/react-query';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import { type ReactNode, useMemo, useState } from 'react';
+import { type ReactNode, useState } from 'react';
+import { Empty, Loaded } from './states.js';
 import styles from './table.module.css';
 
-export interface Column<T> {
-  readonly id: string;
-  readonly label: string;
+interface Column<T> {
   readonly cell: (row: T) => ReactNode;
   /** Makes the column sortable. */
   readonly sortBy?: (row: T) => string | number;
@@ -14,66 +14,73 @@ export interface Column<T> {
   readonly isLong?: boolean;
 }
 
+/** Columns by label, in their order. A function alone makes the cells. */
+export type Columns<T> = Readonly<Record<string, Column<T> | Column<T>['cell']>>;
+
 export interface TableProps<T> {
   /** What the rows are, for screen readers. */
   readonly caption: string;
-  readonly columns: readonly Column<T>[];
+  readonly columns: Columns<T>;
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
+  /** The label of a column. */
   readonly initialSort?: string;
   /** True for a few narrow columns, which fit on a phone. Others become lists of fields there. */
   readonly isNarrow?: boolean;
 }
 
+interface LoadedTableProps<T> extends Omit<TableProps<T>, 'rows'> {
+  readonly query: UseQueryResult<readonly T[]>;
+  /** What is loaded, such as `clusters`. */
+  readonly what: string;
+  /** Said when there are no rows. */
+  readonly empty: ReactNode;
+}
+
+/** A table of what is loaded. */
+export const LoadedTable = <T,>({ query, what, empty, ...table }: LoadedTableProps<T>) => (
+  <Loaded query={query} what={what}>
+    {(rows) => (rows.length === 0 ? <Empty>{empty}</Empty> : <Table {...table} rows={rows} />)}
+  </Loaded>
+);
+
 interface Sort {
-  readonly column: string;
+  readonly label: string;
   readonly isDescending: boolean;
 }
 
 /** A plain table: rows as text that the browser can find and select. Long and editable lists have grids of their own. */
 export function Table<T>({ caption, columns, rows, rowKey, initialSort, isNarrow }: TableProps<T>) {
   const [sort, setSort] = useState<Sort | null>(
-    initialSort === undefined ? null : { column: initialSort, isDescending: false },
+    initialSort === undefined ? null : { label: initialSort, isDescending: false },
   );
-  const sorted = useMemo(() => sortedRows(rows, columns, sort), [rows, columns, sort]);
+  const shown = Object.entries(columns).map(([label, column]) => ({
+    label,
+    ...(typeof column === 'function' ? { cell: column } : column),
+  }));
+  const sortBy = shown.find(({ label }) => label === sort?.label)?.sortBy;
   return (
     <div className={styles.scroll}>
       <table className={`${styles.table} ${isNarrow ? styles.narrow : styles.stacks}`}>
         <caption className="visually-hidden">{caption}</caption>
         <thead>
           <tr>
-            {columns.map(({ id, label, sortBy, alignEnd }) => (
-              <th
-                key={id}
-                scope="col"
-                className={alignEnd ? styles.end : undefined}
-                aria-sort={sort?.column === id ? (sort.isDescending ? 'descending' : 'ascending') : undefined}
-              >
-                {sortBy === undefined ? (
-                  label
-                ) : (
-                  <button
-                    type="button"
-                    className={styles.sort}
-                    onClick={() =>
-                      setSort({ column: id, isDescending: sort?.column === id ? !sort.isDescending : false })
-                    }
-                  >
-                    {label}
-                    {sort?.column === id &&
-                      (sort.isDescending ? <ArrowDown size={12} aria-hidden /> : <ArrowUp size={12} aria-hidden />)}
-                  </button>
-                )}
-              </th>
+            {shown.map((column) => (
+              <Heading
+                key={column.label}
+                {...column}
+                sort={sort?.label === column.label ? sort : null}
+                onSort={setSort}
+              />
             ))}
           </tr>
         </thead>
         <tbody>
-          {sorted.map((row) => (
+          {(sortBy === undefined ? rows : sortedRows(rows, sortBy, sort)).map((row) => (
             <tr key={rowKey(row)}>
-              {columns.map(({ id, label, cell, alignEnd, isLong }) => (
+              {shown.map(({ label, cell, alignEnd, isLong }) => (
                 <td
-                  key={id}
+                  key={label}
                   data-label={label}
                   className={alignEnd ? `${styles.end} numeric` : isLong ? styles.long : undefined}
                 >
@@ -88,10 +95,39 @@ export function Table<T>({ caption, columns, rows, rowKey, initialSort, isNarrow
   );
 }
 
-function sortedRows<T>(rows: readonly T[], columns: readonly Column<T>[], sort: Sort | null): readonly T[] {
-  const sortBy = columns.find(({ id }) => id === sort?.column)?.sortBy;
-  if (sort === null || sortBy === undefined) return rows;
-  const direction = sort.isDescending ? -1 : 1;
+interface HeadingProps<T> extends Pick<Column<T>, 'sortBy' | 'alignEnd'> {
+  readonly label: string;
+  /** Null: the rows are not sorted by it. */
+  readonly sort: Sort | null;
+  readonly onSort: (sort: Sort) => void;
+}
+
+function Heading<T>({ label, sortBy, alignEnd, sort, onSort }: HeadingProps<T>) {
+  const Arrow = sort?.isDescending ? ArrowDown : ArrowUp;
+  return (
+    <th
+      scope="col"
+      className={alignEnd ? styles.end : undefined}
+      aria-sort={sort === null ? undefined : sort.isDescending ? 'descending' : 'ascending'}
+    >
+      {sortBy === undefined ? (
+        label
+      ) : (
+        <button
+          type="button"
+          className={styles.sort}
+          onClick={() => onSort({ label, isDescending: sort?.isDescending === false })}
+        >
+          {label}
+          {sort !== null && <Arrow size={12} aria-hidden />}
+        </button>
+      )}
+    </th>
+  );
+}
+
+function sortedRows<T>(rows: readonly T[], sortBy: (row: T) => string | number, sort: Sort | null): readonly T[] {
+  const direction = sort?.isDescending ? -1 : 1;
   return rows.toSorted((a, b) => direction * compare(sortBy(a), sortBy(b)));
 }
 

@@ -1,41 +1,33 @@
 import type { UsageBody, UsagePoint } from '@corral/contracts';
 import { useState } from 'react';
 import { moneyRange } from '../ui/money.js';
-import { type Column, Table } from '../ui/table.js';
+import { type Columns, Table } from '../ui/table.js';
 import { labelOf } from './plot-rows.js';
 
 const number = new Intl.NumberFormat('en');
 const textOf = (value: number | null): string => (value === null ? '–' : number.format(value));
 
-const columnsOf = (step: UsageBody['step']): readonly Column<UsagePoint>[] => {
-  const numeric = (id: string, label: string, of: (point: UsagePoint) => number | null): Column<UsagePoint> => ({
-    id,
-    label,
+const numeric = (of: (point: UsagePoint) => number | null) => ({
+  alignEnd: true,
+  cell: (point: UsagePoint) => textOf(of(point)),
+});
+
+const columnsOf = (step: UsageBody['step']): Columns<UsagePoint> => ({
+  [step === 'hour' ? 'Hour (UTC)' : 'Day (UTC)']: ({ from, complete }) =>
+    `${labelOf(Date.parse(from), step)}${complete ? '' : ', not complete'}`,
+  Requests: numeric(({ requests }) => requests),
+  Writes: numeric(({ writes }) => writes),
+  'Refused writes': numeric(({ refusedWrites }) => refusedWrites),
+  Records: numeric(({ records }) => records.used),
+  'Record quota': numeric(({ records }) => records.limit),
+  'DNS tokens': numeric(({ dnsTokens }) => dnsTokens),
+  Clusters: numeric(({ clusters }) => clusters),
+  Nodes: numeric(({ nodes }) => nodes),
+  'Cost per month': {
     alignEnd: true,
-    cell: (point) => textOf(of(point)),
-  });
-  return [
-    {
-      id: 'from',
-      label: step === 'hour' ? 'Hour (UTC)' : 'Day (UTC)',
-      cell: ({ from, complete }) => `${labelOf(Date.parse(from), step)}${complete ? '' : ', not complete'}`,
-    },
-    numeric('requests', 'Requests', ({ requests }) => requests),
-    numeric('writes', 'Writes', ({ writes }) => writes),
-    numeric('refused', 'Refused writes', ({ refusedWrites }) => refusedWrites),
-    numeric('records', 'Records', ({ records }) => records.used),
-    numeric('limit', 'Record quota', ({ records }) => records.limit),
-    numeric('tokens', 'DNS tokens', ({ dnsTokens }) => dnsTokens),
-    numeric('clusters', 'Clusters', ({ clusters }) => clusters),
-    numeric('nodes', 'Nodes', ({ nodes }) => nodes),
-    {
-      id: 'cost',
-      label: 'Cost per month',
-      alignEnd: true,
-      cell: ({ cost }) => (cost.minimum === '0' && cost.maximum === '0' ? '0' : moneyRange(cost, cost.currency)),
-    },
-  ];
-};
+    cell: ({ cost }) => (cost.minimum === '0' && cost.maximum === '0' ? '0' : moneyRange(cost, cost.currency)),
+  },
+});
 
 /** All values of the plots as a table, the newest first. It is built when it is opened. */
 export function UsageTable({ step, points }: Pick<UsageBody, 'step' | 'points'>) {

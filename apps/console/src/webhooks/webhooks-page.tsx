@@ -11,9 +11,9 @@ import { DangerAction } from '../ui/danger-action.js';
 import { newNameProblem } from '../ui/new-name.js';
 import { Page, Section } from '../ui/page.js';
 import { ShownOnce } from '../ui/shown-once.js';
-import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Failed } from '../ui/states.js';
 import { Status } from '../ui/status.js';
-import { Table } from '../ui/table.js';
+import { LoadedTable } from '../ui/table.js';
 import { Lasting, Time } from '../ui/time.js';
 
 interface Secret {
@@ -61,31 +61,23 @@ export function WebhooksPage() {
             }}
           />
         )}
-        <Loaded query={webhooks} what="the webhooks">
-          {(all) =>
-            all.length === 0 ? (
-              <Empty>There is no webhook.</Empty>
-            ) : (
-              <Table
-                caption="Webhooks"
-                rows={all}
-                rowKey={({ metadata }) => metadata.id}
-                columns={[
-                  { id: 'name', label: 'Name', cell: ({ metadata }) => <span className="mono">{metadata.name}</span> },
-                  { id: 'url', label: 'Address', isLong: true, cell: ({ spec }) => spec.url },
-                  { id: 'kinds', label: 'Events', cell: ({ spec }) => spec.kinds.join(', ') || 'all' },
-                  { id: 'state', label: 'State', cell: (webhook) => <State webhook={webhook} /> },
-                  {
-                    id: 'actions',
-                    label: 'Actions',
-                    alignEnd: true,
-                    cell: (webhook) => <Actions team={team} webhook={webhook} onSecret={setSecret} />,
-                  },
-                ]}
-              />
-            )
-          }
-        </Loaded>
+        <LoadedTable
+          query={webhooks}
+          what="the webhooks"
+          empty="There is no webhook."
+          caption="Webhooks"
+          rowKey={({ metadata }) => metadata.id}
+          columns={{
+            Name: ({ metadata }) => <span className="mono">{metadata.name}</span>,
+            Address: { isLong: true, cell: ({ spec }) => spec.url },
+            Events: ({ spec }) => spec.kinds.join(', ') || 'all',
+            State: (webhook) => <State webhook={webhook} />,
+            Actions: {
+              alignEnd: true,
+              cell: (webhook) => <Actions team={team} webhook={webhook} onSecret={setSecret} />,
+            },
+          }}
+        />
       </Section>
     </Page>
   );
