@@ -7,6 +7,7 @@ import {
   lazyRouteComponent,
   Outlet,
   redirect,
+  type StaticDataRouteOption,
 } from '@tanstack/react-router';
 import { lazy } from 'react';
 import { meQuery } from './api/queries.js';
@@ -110,17 +111,20 @@ const team = createRoute({
   },
 });
 
-const home = createRoute({
+/** A page of a team. @param more who needs it for what, and the pages between that of the team and this one */
+const ofTeam = <const P extends string>(path: P, title: string, more: Omit<StaticDataRouteOption, 'title'> = {}) => ({
   getParentRoute: () => team,
-  path: '/',
-  staticData: { title: 'Home' },
+  path,
+  staticData: { title, ...more },
+});
+
+const home = createRoute({
+  ...ofTeam('/', 'Home'),
   component: lazyRouteComponent(() => import('./home/home-page.js'), 'HomePage'),
 });
 
 const records = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/records',
-  staticData: { title: 'Record sets' },
+  ...ofTeam('/dns/records', 'Record sets'),
   validateSearch: textSearch('filter', 'type', 'label', 'sort'),
   component: lazyRouteComponent(() => import('./records/records-page.js'), 'RecordsPage'),
 });
@@ -133,80 +137,59 @@ const rrset = createRoute({
 });
 
 const zoneFile = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/zone-file',
-  staticData: { title: 'Zone file' },
+  ...ofTeam('/dns/zone-file', 'Zone file'),
   component: lazyRouteComponent(() => import('./zone-file/zone-file-page.js'), 'ZoneFilePage'),
 });
 
 const tokens = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/tokens',
-  staticData: { title: 'DNS tokens' },
+  ...ofTeam('/dns/tokens', 'DNS tokens'),
   validateSearch: textSearch('state', 'filter'),
   component: lazyRouteComponent(() => import('./dns-tokens/tokens-page.js'), 'TokensPage'),
 });
 
 const createToken = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/tokens/+',
-  staticData: {
-    title: 'Create DNS token',
+  ...ofTeam('/dns/tokens/+', 'Create DNS token', {
     crumbs: [dnsTokens],
     needs: { operation: 'createDnsToken', what: 'create DNS tokens' },
-  },
+  }),
   component: lazyRouteComponent(() => import('./dns-tokens/create-token-page.js'), 'CreateTokenPage'),
 });
 
 const token = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/tokens/$id',
-  staticData: { title: 'DNS token', crumbs: [dnsTokens] },
+  ...ofTeam('/dns/tokens/$id', 'DNS token', { crumbs: [dnsTokens] }),
   component: lazyRouteComponent(() => import('./dns-tokens/token-page.js'), 'TokenPage'),
 });
 
 const demos = createRoute({
-  getParentRoute: () => team,
-  path: '/dns/demos',
-  staticData: { title: 'Demos' },
+  ...ofTeam('/dns/demos', 'Demos'),
   component: lazyRouteComponent(() => import('./demos/demos-page.js'), 'DemosPage'),
 });
 
 const clusters = createRoute({
-  getParentRoute: () => team,
-  path: '/clusters',
-  staticData: { title: 'Clusters' },
+  ...ofTeam('/clusters', 'Clusters'),
   validateSearch: textSearch('filter'),
   component: lazyRouteComponent(() => import('./clusters/clusters-page.js'), 'ClustersPage'),
 });
 
 const createCluster = createRoute({
-  getParentRoute: () => team,
-  path: '/clusters/+',
-  staticData: {
-    title: 'Create cluster',
+  ...ofTeam('/clusters/+', 'Create cluster', {
     crumbs: [clustersCrumb],
     needs: { operation: 'putCluster', what: 'create clusters' },
-  },
+  }),
   validateSearch: textSearch('like'),
   component: lazyRouteComponent(() => import('./cluster-form/create-cluster-page.js'), 'CreateClusterPage'),
 });
 
 const changeCluster = createRoute({
-  getParentRoute: () => team,
-  path: '/clusters/$name/change',
-  staticData: {
-    title: 'Change cluster',
+  ...ofTeam('/clusters/$name/change', 'Change cluster', {
     crumbs: [clustersCrumb, { label: '$name', path: '/clusters/$name' }],
     needs: { operation: 'putCluster', what: 'change clusters' },
-  },
+  }),
   component: lazyRouteComponent(() => import('./cluster-form/change-cluster-page.js'), 'ChangeClusterPage'),
 });
 
 const cluster = createRoute({
-  getParentRoute: () => team,
-  path: '/clusters/$name',
-  staticData: { title: 'Cluster', crumbs: [clustersCrumb] },
+  ...ofTeam('/clusters/$name', 'Cluster', { crumbs: [clustersCrumb] }),
   component: lazyRouteComponent(() => import('./clusters/cluster-page.js'), 'ClusterPage'),
 });
 
@@ -219,71 +202,52 @@ const clusterTab = createRoute({
 });
 
 const operation = createRoute({
-  getParentRoute: () => team,
-  path: '/operations/$id',
-  staticData: { title: 'Operation', crumbs: [clustersCrumb] },
+  ...ofTeam('/operations/$id', 'Operation', { crumbs: [clustersCrumb] }),
   component: lazyRouteComponent(() => import('./operations/operation-page.js'), 'OperationPage'),
 });
 
 const connections = createRoute({
-  getParentRoute: () => team,
-  path: '/connections',
-  staticData: { title: 'Connections' },
+  ...ofTeam('/connections', 'Connections'),
   component: lazyRouteComponent(() => import('./connections/connections-page.js'), 'ConnectionsPage'),
 });
 
 const createConnection = createRoute({
-  getParentRoute: () => team,
-  path: '/connections/+',
-  staticData: {
-    title: 'Connect project',
+  ...ofTeam('/connections/+', 'Connect project', {
     crumbs: [connectionsCrumb],
     needs: { operation: 'createConnection', what: 'connect cloud projects' },
-  },
+  }),
   component: lazyRouteComponent(() => import('./connections/create-connection-page.js'), 'CreateConnectionPage'),
 });
 
 const connection = createRoute({
-  getParentRoute: () => team,
-  path: '/connections/$ref',
-  staticData: { title: 'Connection', crumbs: [connectionsCrumb] },
+  ...ofTeam('/connections/$ref', 'Connection', { crumbs: [connectionsCrumb] }),
   component: lazyRouteComponent(() => import('./connections/connection-page.js'), 'ConnectionPage'),
 });
 
 const adoptServer = createRoute({
-  getParentRoute: () => team,
-  path: '/connections/$ref/servers/+',
-  staticData: {
-    title: 'Adopt server',
+  ...ofTeam('/connections/$ref/servers/+', 'Adopt server', {
     crumbs: [connectionsCrumb, { label: '$ref', path: '/connections/$ref' }],
     needs: { operation: 'adoptServer', what: 'adopt servers' },
-  },
+  }),
   validateSearch: textSearch('number'),
   component: lazyRouteComponent(() => import('./connections/adopt-server-page.js'), 'AdoptServerPage'),
 });
 
 const access = createRoute({
-  getParentRoute: () => team,
-  path: '/access',
-  staticData: { title: 'Access' },
+  ...ofTeam('/access', 'Access'),
   component: lazyRouteComponent(() => import('./access/access-page.js'), 'AccessPage'),
 });
 
 const robot = createRoute({
-  getParentRoute: () => team,
-  path: '/access/robots/$account',
-  staticData: {
-    title: 'Robot',
+  ...ofTeam('/access/robots/$account', 'Robot', {
     crumbs: [accessCrumb],
     needs: { operation: 'getServiceAccount', what: 'see the robots of the team' },
-  },
+  }),
   component: lazyRouteComponent(() => import('./access/robot-page.js'), 'RobotPage'),
 });
 
 const webhooks = createRoute({
-  getParentRoute: () => team,
-  path: '/webhooks',
-  staticData: { title: 'Webhooks', needs: { operation: 'listWebhooks', what: 'see the webhooks of the team' } },
+  ...ofTeam('/webhooks', 'Webhooks', { needs: { operation: 'listWebhooks', what: 'see the webhooks of the team' } }),
   component: lazyRouteComponent(() => import('./webhooks/webhooks-page.js'), 'WebhooksPage'),
 });
 
@@ -296,24 +260,18 @@ const people = createRoute({
 });
 
 const settings = createRoute({
-  getParentRoute: () => team,
-  path: '/settings',
-  staticData: { title: 'Settings' },
+  ...ofTeam('/settings', 'Settings'),
   component: lazyRouteComponent(() => import('./people/settings-page.js'), 'SettingsPage'),
 });
 
 const audit = createRoute({
-  getParentRoute: () => team,
-  path: '/audit',
-  staticData: { title: 'Audit', needs: { operation: 'listAudit', what: 'see the audit log' } },
+  ...ofTeam('/audit', 'Audit', { needs: { operation: 'listAudit', what: 'see the audit log' } }),
   validateSearch: textSearch('kind', 'action', 'outcome', 'name', 'type', 'actor', 'request_id', 'from', 'to'),
   component: lazyRouteComponent(() => import('./audit/audit-page.js'), 'AuditPage'),
 });
 
 const usage = createRoute({
-  getParentRoute: () => team,
-  path: '/usage',
-  staticData: { title: 'Usage' },
+  ...ofTeam('/usage', 'Usage'),
   validateSearch: textSearch('range'),
   component: lazyRouteComponent(() => import('./usage/usage-page.js'), 'UsagePage'),
 });

@@ -41,7 +41,6 @@ export function Issuers() {
       {isAdding && accounts.data?.length === 0 && <Empty>Create a robot first: a match becomes one.</Empty>}
       {isAdding && accounts.data !== undefined && accounts.data.length > 0 && (
         <TrustIssuer
-          team={team}
           accounts={accounts.data}
           existing={issuers.data ?? []}
           onClose={() => setAdding(false)}
@@ -70,7 +69,7 @@ export function Issuers() {
                 >
                   Snippet<span className="visually-hidden"> for {issuer.metadata.name}</span>
                 </Button>
-                <RemoveIssuer team={team} issuer={issuer} />
+                <RemoveIssuer issuer={issuer} />
               </>
             ),
           },
@@ -96,7 +95,8 @@ const Claims = ({ claims }: { readonly claims: TrustedIssuerBody['spec']['claims
     </div>
   ));
 
-function RemoveIssuer({ team, issuer }: { readonly team: string; readonly issuer: TrustedIssuerBody }) {
+function RemoveIssuer({ issuer }: { readonly issuer: TrustedIssuerBody }) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const { name } = issuer.metadata;
   const remove = async () => {
@@ -121,7 +121,6 @@ function RemoveIssuer({ team, issuer }: { readonly team: string; readonly issuer
 }
 
 interface TrustIssuerProps {
-  readonly team: string;
   readonly accounts: readonly ServiceAccountBody[];
   readonly existing: readonly TrustedIssuerBody[];
   readonly onClose: () => void;
@@ -138,7 +137,8 @@ const draftFor = (preset: (typeof issuerPresets)[number]) => ({
 
 const firstPreset = issuerPresets[0] as (typeof issuerPresets)[number];
 
-function TrustIssuer({ team, accounts, existing, onClose, onAdded }: TrustIssuerProps) {
+function TrustIssuer({ accounts, existing, onClose, onAdded }: TrustIssuerProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const [initial] = useState<IssuerDraft>(() => ({
     ...draftFor(firstPreset),

@@ -15,13 +15,14 @@ export function KubeconfigsOut() {
   return (
     <Section title="Kubeconfigs that are out">
       <Loaded query={clusters} what="clusters">
-        {(all) => <IssuesOf team={slug} clusters={all.map(({ metadata }) => metadata.name)} />}
+        {(all) => <IssuesOf clusters={all.map(({ metadata }) => metadata.name)} />}
       </Loaded>
     </Section>
   );
 }
 
-function IssuesOf({ team, clusters }: { readonly team: string; readonly clusters: readonly string[] }) {
+function IssuesOf({ clusters }: { readonly clusters: readonly string[] }) {
+  const { slug: team } = useTeam();
   const now = useNow();
   const issues = useQueries({ queries: clusters.map((name) => issuedQuery(team, name)) });
   const isOut = ({ expiresAt }: Issue) => expiresAt !== null && Date.parse(expiresAt) > now;

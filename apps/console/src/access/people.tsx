@@ -5,7 +5,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { invitationsQuery, membersQuery, meQuery, teamKey } from '../api/queries.js';
-import { type TeamContext, useTeam } from '../shell/use-team.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { DangerAction } from '../ui/danger-action.js';
@@ -26,20 +26,21 @@ export function People() {
     <>
       <Section title="People">
         <Loaded query={members} what="the members">
-          {(all) => <Members team={team} members={all} />}
+          {(all) => <Members members={all} />}
         </Loaded>
       </Section>
       {team.can('createInvitation') && (
         <>
-          <Invitations team={team} />
-          <InviteForm team={team} />
+          <Invitations />
+          <InviteForm />
         </>
       )}
     </>
   );
 }
 
-function InviteForm({ team }: { readonly team: TeamContext }) {
+function InviteForm() {
+  const team = useTeam();
   const cache = useQueryClient();
   const form = useApiForm({
     initial: emptyInvitation,
@@ -66,7 +67,8 @@ function InviteForm({ team }: { readonly team: TeamContext }) {
 
 const emptyInvitation: { readonly email: string; readonly role: Role } = { email: '', role: 'member' };
 
-function Members({ team, members }: { readonly team: TeamContext; readonly members: readonly TeamMemberBody[] }) {
+function Members({ members }: { readonly members: readonly TeamMemberBody[] }) {
+  const team = useTeam();
   const isSelf = (member: TeamMemberBody) => member.user_id === team.me.id;
   return (
     <>
@@ -80,14 +82,12 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
             sortBy: ({ display_name }) => display_name,
             cell: (member) => (isSelf(member) ? `${member.display_name} (you)` : member.display_name),
           },
-          Role: { sortBy: ({ role }) => role, cell: (member) => <MemberRole team={team} member={member} /> },
+          Role: { sortBy: ({ role }) => role, cell: (member) => <MemberRole member={member} /> },
           Since: { sortBy: (member) => member.joined_at, cell: (member) => <Time at={member.joined_at} /> },
           Actions: {
             alignEnd: true,
             cell: (member) =>
-              (team.can('deleteMember') || isSelf(member)) && (
-                <RemoveMember team={team} member={member} isSelf={isSelf(member)} />
-              ),
+              (team.can('deleteMember') || isSelf(member)) && <RemoveMember member={member} isSelf={isSelf(member)} />,
           },
         }}
       />
@@ -96,7 +96,8 @@ function Members({ team, members }: { readonly team: TeamContext; readonly membe
   );
 }
 
-function MemberRole({ team, member }: { readonly team: TeamContext; readonly member: TeamMemberBody }) {
+function MemberRole({ member }: { readonly member: TeamMemberBody }) {
+  const team = useTeam();
   const [wanted, setWanted] = useState<Role | null>(null);
   if (!team.can('putMember')) return member.role;
   // A change that ends late must not close the dialog of the next one.
@@ -110,20 +111,13 @@ function MemberRole({ team, member }: { readonly team: TeamContext; readonly mem
         data={[...shownRoles]}
         onChange={(event) => setWanted(event.currentTarget.value as Role)}
       />
-      {wanted !== null && wanted !== member.role && (
-        <RoleDialog team={team} member={member} role={wanted} onClose={close} />
-      )}
+      {wanted !== null && wanted !== member.role && <RoleDialog member={member} role={wanted} onClose={close} />}
     </>
   );
 }
 
-interface RemoveMemberProps {
-  readonly team: TeamContext;
-  readonly member: TeamMemberBody;
-  readonly isSelf: boolean;
-}
-
-function RemoveMember({ team, member, isSelf }: RemoveMemberProps) {
+function RemoveMember({ member, isSelf }: { readonly member: TeamMemberBody; readonly isSelf: boolean }) {
+  const team = useTeam();
   const cache = useQueryClient();
   const navigate = useNavigate();
   const [tokens, setTokens] = useState<DnsTokenHandling>('revoke');
@@ -162,7 +156,8 @@ function RemoveMember({ team, member, isSelf }: RemoveMemberProps) {
   );
 }
 
-function Invitations({ team }: { readonly team: TeamContext }) {
+function Invitations() {
+  const team = useTeam();
   const invitations = useQuery(invitationsQuery(team.slug));
   const now = useNow();
   return (
@@ -180,19 +175,15 @@ function Invitations({ team }: { readonly team: TeamContext }) {
           Mail: ({ mail_sent_at: at }) => (at === null ? <Status tone="running">waiting</Status> : <Time at={at} />),
           'Valid until': ({ expires_at: at }) =>
             Date.parse(at) < now ? <Status tone="warning">expired</Status> : <Expiry at={at} />,
-          Actions: { alignEnd: true, cell: (invitation) => <InvitationActions team={team} invitation={invitation} /> },
+          Actions: { alignEnd: true, cell: (invitation) => <InvitationActions invitation={invitation} /> },
         }}
       />
     </Section>
   );
 }
 
-interface InvitationActionsProps {
-  readonly team: TeamContext;
-  readonly invitation: SentInvitationBody;
-}
-
-function InvitationActions({ team, invitation }: InvitationActionsProps) {
+function InvitationActions({ invitation }: { readonly invitation: SentInvitationBody }) {
+  const team = useTeam();
   const cache = useQueryClient();
   const params = { team_slug: team.slug, id: invitation.id };
   const reload = () => cache.invalidateQueries({ queryKey: [...teamKey(team.slug), 'invitations'] });

@@ -6,6 +6,7 @@ import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { accountsQuery, accountTokensQuery, issuersQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { DangerAction } from '../ui/danger-action.js';
@@ -30,9 +31,9 @@ export function RobotPage() {
           if (robot === undefined) return <Empty>There is no robot {account}. It may have been deleted.</Empty>;
           return (
             <>
-              <Tokens team={team} account={account} />
-              <Rights key={robot.metadata.updatedAt} team={team} robot={robot} />
-              <DeleteRobot team={team} account={account} />
+              <Tokens account={account} />
+              <Rights key={robot.metadata.updatedAt} robot={robot} />
+              <DeleteRobot account={account} />
             </>
           );
         }}
@@ -42,13 +43,13 @@ export function RobotPage() {
 }
 
 interface RobotProps {
-  readonly team: string;
   readonly account: string;
 }
 
 const DAYS_DEFAULT = 90;
 
-function Tokens({ team, account }: RobotProps) {
+function Tokens({ account }: RobotProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const now = useNow();
   const tokens = useQuery(accountTokensQuery(team, account));
@@ -108,7 +109,7 @@ function Tokens({ team, account }: RobotProps) {
           By: { isLong: true, cell: ({ createdBy }) => createdBy?.displayName ?? 'a former user' },
           Actions: {
             alignEnd: true,
-            cell: (token) => isActiveToken(token, now) && <RevokeToken team={team} account={account} token={token} />,
+            cell: (token) => isActiveToken(token, now) && <RevokeToken account={account} token={token} />,
           },
         }}
       />
@@ -121,7 +122,8 @@ type AccountToken = AccountTokenListBody['items'][number];
 /** Tokens have no names: the end of their id tells them apart. */
 const nameOf = ({ id }: AccountToken): string => id.slice(-8);
 
-function RevokeToken({ team, account, token }: RobotProps & { readonly token: AccountToken }) {
+function RevokeToken({ account, token }: RobotProps & { readonly token: AccountToken }) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const revoke = async () => {
     await corral.revokeAccountToken({ team, account, id: token.id });
@@ -152,7 +154,8 @@ function TokenState({ token, now }: { readonly token: AccountToken; readonly now
   return <Status tone="idle">{token.revokedAt === null ? 'expired' : 'revoked'}</Status>;
 }
 
-function Rights({ team, robot }: { readonly team: string; readonly robot: ServiceAccountBody }) {
+function Rights({ robot }: { readonly robot: ServiceAccountBody }) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const account = robot.metadata.name;
   const form = useApiForm({
@@ -174,7 +177,8 @@ function Rights({ team, robot }: { readonly team: string; readonly robot: Servic
   );
 }
 
-function DeleteRobot({ team, account }: RobotProps) {
+function DeleteRobot({ account }: RobotProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const navigate = useNavigate();
   const issuers = useQuery(issuersQuery(team));

@@ -44,7 +44,7 @@ export function Robots() {
     >
       <p className="muted">A robot is a service account: access of a program to the cluster API.</p>
       {isCreating && accounts.data !== undefined && (
-        <CreateRobot team={slug} existing={accounts.data} onClose={() => setCreating(false)} />
+        <CreateRobot existing={accounts.data} onClose={() => setCreating(false)} />
       )}
       <LoadedTable
         query={accounts}
@@ -63,14 +63,15 @@ export function Robots() {
           },
           Role: ({ spec }) => spec.role,
           May: { isLong: true, cell: ({ spec }) => narrowingText(spec.narrowing) },
-          Tokens: ({ metadata }) => <Tokens team={slug} account={metadata.name} />,
+          Tokens: ({ metadata }) => <Tokens account={metadata.name} />,
         }}
       />
     </Section>
   );
 }
 
-function Tokens({ team, account }: { readonly team: string; readonly account: string }) {
+function Tokens({ account }: { readonly account: string }) {
+  const { slug: team } = useTeam();
   const { data } = useQuery(accountTokensQuery(team, account));
   if (data === undefined) return null;
   const used = data.flatMap(({ lastUsedAt }) => lastUsedAt ?? []).sort();
@@ -90,12 +91,12 @@ function Tokens({ team, account }: { readonly team: string; readonly account: st
 }
 
 interface CreateRobotProps {
-  readonly team: string;
   readonly existing: readonly ServiceAccountBody[];
   readonly onClose: () => void;
 }
 
-function CreateRobot({ team, existing, onClose }: CreateRobotProps) {
+function CreateRobot({ existing, onClose }: CreateRobotProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const navigate = useNavigate();
   const form = useApiForm({

@@ -4,21 +4,21 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { meQuery, teamKey } from '../api/queries.js';
-import type { TeamContext } from '../shell/use-team.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Failed, Loaded } from '../ui/states.js';
 import { KeepTokens } from './keep-tokens.js';
 import { roleMeanings } from './roles.js';
 
 interface RoleDialogProps {
-  readonly team: TeamContext;
   readonly member: TeamMemberBody;
   readonly role: Role;
   readonly onClose: () => void;
 }
 
 /** The plan of a change of a role: what it means and ends. Nothing changes before it is confirmed. */
-export function RoleDialog({ team, member, role, onClose }: RoleDialogProps) {
+export function RoleDialog({ member, role, onClose }: RoleDialogProps) {
+  const team = useTeam();
   const cache = useQueryClient();
   const [tokens, setTokens] = useState<DnsTokenHandling>('revoke');
   const { display_name: name } = member;

@@ -17,3 +17,7 @@ export const corral = createClient({
 
 /** The body of an answer. */
 export const bodyOf = async <B>(answer: Promise<{ readonly body: B }>): Promise<B> => (await answer).body;
+
+/** The entries of a list. */
+export const itemsOf = async <T>(answer: Promise<{ readonly body: { readonly items: T } }>): Promise<T> =>
+  (await answer).body.items;

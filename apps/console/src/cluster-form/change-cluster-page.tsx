@@ -25,13 +25,14 @@ export function ChangeClusterPage() {
   return (
     <Page title={`Change ${name}`}>
       <Loaded query={cluster} what="the cluster">
-        {(found) => <ChangeCluster key={found.metadata.id} team={slug} cluster={found} />}
+        {(found) => <ChangeCluster key={found.metadata.id} cluster={found} />}
       </Loaded>
     </Page>
   );
 }
 
-function ChangeCluster({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
+function ChangeCluster({ cluster }: { readonly cluster: Cluster }) {
+  const { slug: team } = useTeam();
   const navigate = useNavigate();
   const { name, etag, id } = cluster.metadata;
   const [start] = useState(() => startOf(cluster));
@@ -53,7 +54,6 @@ function ChangeCluster({ team, cluster }: { readonly team: string; readonly clus
   if (isComparing && hasChanged && spec !== null) {
     return (
       <Conflict
-        team={team}
         began={draft.began}
         current={cluster}
         yours={spec}
@@ -69,7 +69,6 @@ function ChangeCluster({ team, cluster }: { readonly team: string; readonly clus
     <div className={styles.editor}>
       <div className={styles.fields}>
         <ClusterEditor
-          team={team}
           text={draft.text}
           onText={(text) => setDraft({ ...draft, text })}
           problems={planning.isCurrent && isCorralError(planning.error) ? planning.error.errors : NONE}

@@ -3,6 +3,7 @@ import { Button, Group } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { lazy, Suspense, useEffect, useId, useMemo, useRef, useState } from 'react';
 import { catalogueQuery, connectionsQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Failed, Loading } from '../ui/states.js';
 import styles from './plan.module.css';
 import { lineOfPointer, readDocument } from './spec-document.js';
@@ -11,7 +12,6 @@ import { SpecForm } from './spec-form.js';
 const YamlEditor = lazy(async () => ({ default: (await import('./yaml-editor.js')).YamlEditor }));
 
 export interface ClusterEditorProps {
-  readonly team: string;
   readonly text: string;
   readonly onText: (text: string) => void;
   readonly problems: readonly FieldProblem[];
@@ -24,7 +24,8 @@ export interface ClusterEditorProps {
 }
 
 /** Two views of one document: a form and YAML. */
-export function ClusterEditor({ team, text, onText, problems, isNew, isStarted, reveal }: ClusterEditorProps) {
+export function ClusterEditor({ text, onText, problems, isNew, isStarted, reveal }: ClusterEditorProps) {
+  const { slug: team } = useTeam();
   const [view, setView] = useState<'form' | 'yaml'>('form');
   const [lineReveal, setLineReveal] = useState<{ readonly line: number } | null>(null);
   const form = useRef<HTMLFieldSetElement>(null);

@@ -3,6 +3,7 @@ import { Button, NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { operationsQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { clockOf } from '../ui/relative-time.js';
 import { Table } from '../ui/table.js';
 import styles from './plan.module.css';
@@ -10,7 +11,6 @@ import { fieldName, valueText } from './plan-text.js';
 import { type Choice, differencesOf, type FieldDifference, mergedText } from './three-way.js';
 
 export interface ConflictProps {
-  readonly team: string;
   readonly began: ClusterSpec;
   readonly current: Cluster;
   readonly yours: Readonly<Partial<ClusterSpec>>;
@@ -22,7 +22,8 @@ export interface ConflictProps {
 const outcomes = { them: 'Theirs, taken over', you: 'Yours, kept' } as const;
 
 /** Another person changed the specification meanwhile: three ways, field by field. */
-export function Conflict({ team, began, current, yours, text, onMerged }: ConflictProps) {
+export function Conflict({ began, current, yours, text, onMerged }: ConflictProps) {
+  const { slug: team } = useTeam();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus(), []);
   const operations = useQuery(operationsQuery(team, current.metadata.id));

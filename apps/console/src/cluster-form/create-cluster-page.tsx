@@ -34,13 +34,12 @@ export function CreateClusterPage() {
           if (like !== undefined && model.data === undefined && model.error === null) return <Loading what={like} />;
           if (model.data !== undefined) {
             const spec = { ...model.data.spec, hibernated: false };
-            return <CreateCluster team={slug} draftId={`.like.${like}`} initial={textOf(spec)} />;
+            return <CreateCluster draftId={`.like.${like}`} initial={textOf(spec)} />;
           }
           const region = catalogue.data?.regions[0]?.name;
           const version = catalogue.data?.kubernetesVersions.find(({ newestOf }) => newestOf !== null)?.newestOf;
           return (
             <CreateCluster
-              team={slug}
               draftId=""
               initial={textOf({
                 connectionRef: connectionRef ?? '',
@@ -60,13 +59,13 @@ export function CreateClusterPage() {
 }
 
 interface CreateClusterProps {
-  readonly team: string;
   /** Tells the draft of a copy from that of a cluster from scratch. */
   readonly draftId: string;
   readonly initial: string;
 }
 
-function CreateCluster({ team, draftId, initial }: CreateClusterProps) {
+function CreateCluster({ draftId, initial }: CreateClusterProps) {
+  const { slug: team } = useTeam();
   const navigate = useNavigate();
   const [start] = useState(() => ({ name: '', text: initial }));
   const [draft, setDraft, clear] = useDraft(`${team}.create-cluster${draftId}`, start);
@@ -95,9 +94,8 @@ function CreateCluster({ team, draftId, initial }: CreateClusterProps) {
           autoComplete="off"
           spellCheck={false}
         />
-        {isTaken && <Existing team={team} name={name} spec={spec} onOpen={clear} />}
+        {isTaken && <Existing name={name} spec={spec} onOpen={clear} />}
         <ClusterEditor
-          team={team}
           text={draft.text}
           onText={(text) => setDraft({ ...draft, text })}
           problems={error?.errors ?? NONE}
@@ -141,14 +139,14 @@ function hintOf(name: string, problem: { readonly line: number } | null): string
 }
 
 interface ExistingProps {
-  readonly team: string;
   readonly name: string;
   readonly spec: Readonly<Partial<ClusterSpec>> | null;
   readonly onOpen: () => void;
 }
 
 /** The cluster that has the name. After a lost answer or a reload, it may be the one that was just created. */
-function Existing({ team, name, spec, onOpen }: ExistingProps) {
+function Existing({ name, spec, onOpen }: ExistingProps) {
+  const { slug: team } = useTeam();
   const cluster = useQuery({ ...clusterQuery(team, name), retry: false });
   if (cluster.data === undefined) return null;
   const isThis = spec !== null && isDeclared(spec, cluster.data.spec as ClusterSpec);

@@ -5,6 +5,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { clusterQuery, operationsQuery, teamKey } from '../api/queries.js';
 import { doing } from '../api/words.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { clockOf } from '../ui/relative-time.js';
 import { Failed } from '../ui/states.js';
@@ -90,7 +91,7 @@ export function PlanPanel(props: PlanPanelProps) {
       {hasChanged && <p role="alert">The plan has changed since you saw it. Read it again, then apply.</p>}
       {shown !== null && (
         <div className={isCurrent ? styles.plan : `${styles.plan} ${styles.outdated}`}>
-          {began !== null && <Superseded team={target.team} cluster={began} plan={shown} />}
+          {began !== null && <Superseded cluster={began} plan={shown} />}
           <PlanView plan={shown} now={began?.status.cost ?? null} {...(hasChanged ? { former: changed.from } : {})} />
         </div>
       )}
@@ -142,14 +143,9 @@ const failureOf = (error: unknown): string =>
     ? 'It is not known whether the change was accepted. Apply it again: it is checked first, and never applied twice.'
     : 'The change was not accepted. What you typed is still here.';
 
-interface SupersededProps {
-  readonly team: string;
-  readonly cluster: Cluster;
-  readonly plan: Plan;
-}
-
 /** The operation that an accepted change ends early. */
-function Superseded({ team, cluster, plan }: SupersededProps) {
+function Superseded({ cluster, plan }: { readonly cluster: Cluster; readonly plan: Plan }) {
+  const { slug: team } = useTeam();
   const { lastOperation } = cluster.status;
   const isUnderWay = lastOperation !== null && isOpenOperation(lastOperation);
   const operations = useQuery({ ...operationsQuery(team, cluster.metadata.id), enabled: isUnderWay });

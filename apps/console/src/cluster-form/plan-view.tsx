@@ -125,12 +125,7 @@ function versionText({ before, after }: { readonly before: string | null; readon
   );
 }
 
-interface CostChangeProps {
-  readonly now: Cost | null;
-  readonly after: Cost;
-}
-
-function CostChange({ now, after }: CostChangeProps) {
+function CostChange({ now, after }: { readonly now: Cost | null; readonly after: Cost }) {
   return (
     <dl className={`${styles.cost} numeric`}>
       {now !== null && <CostLine term="A month now">{costText(now)}</CostLine>}

@@ -23,8 +23,8 @@ interface Entry {
 }
 
 /** Shows who did what to the cluster: from the audit log for administrators, otherwise from its operations. */
-export function Activity({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
-  const { can } = useTeam();
+export function Activity({ cluster }: { readonly cluster: Cluster }) {
+  const { slug: team, can } = useTeam();
   const seesAudit = can('listAudit');
   const { name, id } = cluster.metadata;
   const audit = useQuery({ ...auditQuery(team, { name, limit: SHOWN }), enabled: seesAudit });

@@ -49,7 +49,7 @@ export function ClusterPage() {
         found !== undefined &&
         !isDeleting && (
           <>
-            {isStarted && <Connect team={slug} cluster={found} />}
+            {isStarted && <Connect cluster={found} />}
             {can('putCluster') && (
               <>
                 <Button
@@ -60,7 +60,7 @@ export function ClusterPage() {
                 >
                   Change
                 </Button>
-                <MoreMenu team={slug} cluster={found} />
+                <MoreMenu cluster={found} />
               </>
             )}
           </>
@@ -68,10 +68,10 @@ export function ClusterPage() {
       }
     >
       {isGone ? (
-        <Gone team={slug} name={name} />
+        <Gone name={name} />
       ) : (
         <Loaded query={cluster} what="the cluster">
-          {(shown) => <ClusterContent team={slug} cluster={shown} />}
+          {(shown) => <ClusterContent cluster={shown} />}
         </Loaded>
       )}
     </Page>
@@ -79,22 +79,21 @@ export function ClusterPage() {
 }
 
 interface ClusterProps {
-  readonly team: string;
   readonly cluster: Cluster;
 }
 
-function ClusterContent({ team, cluster }: ClusterProps) {
+function ClusterContent({ cluster }: ClusterProps) {
   return (
     <>
-      <ClusterFacts team={team} cluster={cluster} />
-      <Now team={team} cluster={cluster} />
-      <Pools team={team} cluster={cluster} />
-      <Sleep team={team} cluster={cluster} />
-      <Names team={team} cluster={cluster} />
+      <ClusterFacts cluster={cluster} />
+      <Now cluster={cluster} />
+      <Pools cluster={cluster} />
+      <Sleep cluster={cluster} />
+      <Names cluster={cluster} />
       <Section title="Health">
         <Health cluster={cluster} />
       </Section>
-      <Activity team={team} cluster={cluster} />
+      <Activity cluster={cluster} />
       <details>
         <summary>Specification as YAML</summary>
         <Snippet label="specification" text={textOf(cluster.spec)} />
@@ -103,13 +102,13 @@ function ClusterContent({ team, cluster }: ClusterProps) {
   );
 }
 
-function ClusterFacts({ team, cluster }: ClusterProps) {
+function ClusterFacts({ cluster }: ClusterProps) {
   const { spec, status } = cluster;
   return (
     <Facts
       facts={[
         { label: 'Region', value: regionText(spec.region) },
-        { label: 'Kubernetes', value: <Version team={team} cluster={cluster} /> },
+        { label: 'Kubernetes', value: <Version cluster={cluster} /> },
         { label: 'Nodes ready', value: <span className="numeric">{nodesOf(cluster)}</span> },
         { label: 'Cost per month, net', value: <span className="numeric">{costText(status.cost)}</span> },
       ]}
@@ -118,9 +117,9 @@ function ClusterFacts({ team, cluster }: ClusterProps) {
 }
 
 /** The version in use, and the way to a newer one: its plan says what it replaces. */
-function Version({ team, cluster }: ClusterProps) {
+function Version({ cluster }: ClusterProps) {
   const { spec, status } = cluster;
-  const { can } = useTeam();
+  const { slug: team, can } = useTeam();
   const [isOpen, setOpen] = useState(false);
   const catalogue = useQuery(catalogueQuery(team, spec.connectionRef)).data;
   const present = status.kubernetes?.version ?? spec.kubernetesVersion;
@@ -136,7 +135,6 @@ function Version({ team, cluster }: ClusterProps) {
       )}
       {isOpen && isPossible && (
         <PlannedChangeDialog
-          team={team}
           cluster={cluster}
           spec={{ ...(spec as Parameters<typeof PlannedChangeDialog>[0]['spec']), kubernetesVersion: upgrade.version }}
           action={`Upgrade ${cluster.metadata.name} to ${upgrade.version}`}
@@ -148,7 +146,8 @@ function Version({ team, cluster }: ClusterProps) {
 }
 
 /** What one does rarely. */
-function MoreMenu({ team, cluster }: ClusterProps) {
+function MoreMenu({ cluster }: ClusterProps) {
+  const { slug: team } = useTeam();
   const [open, setOpen] = useState<'Hibernate' | 'Resume' | 'deletion' | null>(null);
   const navigate = useNavigate();
   const { name } = cluster.metadata;
@@ -174,15 +173,16 @@ function MoreMenu({ team, cluster }: ClusterProps) {
         </Menu.Dropdown>
       </Menu>
       {(open === 'Hibernate' || open === 'Resume') && hibernation !== null && (
-        <HibernationDialog team={team} cluster={cluster} verb={open} onClose={() => setOpen(null)} />
+        <HibernationDialog cluster={cluster} verb={open} onClose={() => setOpen(null)} />
       )}
-      {open === 'deletion' && <DeleteCluster team={team} cluster={cluster} onClose={() => setOpen(null)} />}
+      {open === 'deletion' && <DeleteCluster cluster={cluster} onClose={() => setOpen(null)} />}
     </>
   );
 }
 
 /** There is no such cluster: who deleted it, if one of this name was deleted. */
-function Gone({ team, name }: { readonly team: string; readonly name: string }) {
+function Gone({ name }: { readonly name: string }) {
+  const { slug: team } = useTeam();
   const operations = useQuery(operationsQuery(team, name));
   if (operations.data === undefined && operations.error === null) return <Loading what="what became of it" />;
   const deletion = operations.data?.find(({ kind, state }) => kind === 'cluster.delete' && state === 'succeeded');

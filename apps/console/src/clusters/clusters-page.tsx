@@ -32,18 +32,15 @@ export function ClustersPage() {
     <Page actions={create}>
       <Loaded query={clusters} what="clusters">
         {(all) =>
-          all.length === 0 ? (
-            <Empty>No clusters. A draft costs nothing.</Empty>
-          ) : (
-            <ClusterTable team={slug} clusters={all} />
-          )
+          all.length === 0 ? <Empty>No clusters. A draft costs nothing.</Empty> : <ClusterTable clusters={all} />
         }
       </Loaded>
     </Page>
   );
 }
 
-function ClusterTable({ team, clusters }: { readonly team: string; readonly clusters: readonly Cluster[] }) {
+function ClusterTable({ clusters }: { readonly clusters: readonly Cluster[] }) {
+  const { slug: team } = useTeam();
   const navigate = useNavigate();
   const { filter = '' } = useSearch({ from: '/signed-in/teams/$team/clusters' });
   const setFilter = (text: string) =>
@@ -109,5 +106,5 @@ const columnsOf = (team: string): Columns<Cluster> => ({
         {doing[lastOperation.kind]} <OperationStatus state={lastOperation.state} />
       </Link>
     ),
-  Actions: (cluster) => <HibernateButton team={team} cluster={cluster} />,
+  Actions: (cluster) => <HibernateButton cluster={cluster} />,
 });

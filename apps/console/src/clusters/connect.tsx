@@ -27,12 +27,11 @@ const accesses: readonly Access[] = [
 ];
 
 interface ConnectProps {
-  readonly team: string;
   readonly cluster: Cluster;
 }
 
 /** The ways into a cluster. */
-export function Connect({ team, cluster }: ConnectProps) {
+export function Connect({ cluster }: ConnectProps) {
   const [chosen, setChosen] = useState<Access | null>(null);
   const { can } = useTeam();
   const allowed = accesses.filter(({ scope }) => scope === 'viewer' || can('issueKubeconfig'));
@@ -52,9 +51,7 @@ export function Connect({ team, cluster }: ConnectProps) {
           ))}
         </Menu.Dropdown>
       </Menu>
-      {chosen !== null && (
-        <ConnectDialog team={team} cluster={cluster} access={chosen} onClose={() => setChosen(null)} />
-      )}
+      {chosen !== null && <ConnectDialog cluster={cluster} access={chosen} onClose={() => setChosen(null)} />}
     </>
   );
 }
@@ -65,7 +62,7 @@ interface ConnectDialogProps extends ConnectProps {
 }
 
 /** The command first, as it writes no secret; a file on request. */
-function ConnectDialog({ team, cluster, access, onClose }: ConnectDialogProps) {
+function ConnectDialog({ cluster, access, onClose }: ConnectDialogProps) {
   const { name } = cluster.metadata;
   const scope = access.scope === 'admin' ? '' : ` --scope ${access.scope}`;
   useReturnFocus();
@@ -74,15 +71,16 @@ function ConnectDialog({ team, cluster, access, onClose }: ConnectDialogProps) {
       <Stack>
         <p>With the command line: kubectl asks for access when it needs it, and no secret is written.</p>
         <Snippet label="command" text={`corral kubeconfig get ${name} --exec --merge${scope}`} />
-        <KubeconfigFile team={team} cluster={cluster} access={access} />
-        <RecentKubeconfigs team={team} cluster={cluster} />
+        <KubeconfigFile cluster={cluster} access={access} />
+        <RecentKubeconfigs cluster={cluster} />
       </Stack>
     </Modal>
   );
 }
 
 /** Issues a kubeconfig. It stays in memory only, and its key is not shown. */
-function KubeconfigFile({ team, cluster, access }: Omit<ConnectDialogProps, 'onClose'>) {
+function KubeconfigFile({ cluster, access }: Omit<ConnectDialogProps, 'onClose'>) {
+  const { slug: team } = useTeam();
   const { name } = cluster.metadata;
   const cache = useQueryClient();
   const issue = useMutation({

@@ -3,6 +3,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useEffect, useState } from 'react';
 import { teamKey } from '../api/queries.js';
 import styles from '../cluster-form/plan.module.css';
+import { useTeam } from '../shell/use-team.js';
 import { DangerDialog } from '../ui/danger-dialog.js';
 import { costText } from '../ui/money.js';
 import { RecordSetsLost } from '../ui/record-sets-lost.js';
@@ -12,18 +13,16 @@ import { type DeletionPlan, deleteAsPlanned, planDeletion } from './deletion.js'
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 
 interface DeleteClusterProps {
-  readonly team: string;
   readonly cluster: Cluster;
   readonly onClose: () => void;
 }
 
 /** Deletes the cluster. One that is protected offers to lift the protection first. */
-export function DeleteCluster({ team, cluster, onClose }: DeleteClusterProps) {
+export function DeleteCluster({ cluster, onClose }: DeleteClusterProps) {
   const { metadata, spec } = cluster;
-  if (!spec.deletionProtection) return <ConfirmDeletion team={team} cluster={cluster} onClose={onClose} />;
+  if (!spec.deletionProtection) return <ConfirmDeletion cluster={cluster} onClose={onClose} />;
   return (
     <PlannedChangeDialog
-      team={team}
       cluster={cluster}
       spec={{ ...(spec as ClusterSpec), deletionProtection: false }}
       action={`Lift the protection of ${metadata.name}`}
@@ -34,7 +33,8 @@ export function DeleteCluster({ team, cluster, onClose }: DeleteClusterProps) {
 }
 
 /** Shows what is lost, and asks for the name. */
-function ConfirmDeletion({ team, cluster, onClose }: DeleteClusterProps) {
+function ConfirmDeletion({ cluster, onClose }: DeleteClusterProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const { name, etag } = cluster.metadata;
   const [plan, setPlan] = useState<DeletionPlan | null>(null);

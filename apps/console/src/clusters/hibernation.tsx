@@ -13,7 +13,6 @@ export function hibernationOf({ spec, status: { phase } }: Cluster): Verb | null
 }
 
 interface HibernationDialogProps {
-  readonly team: string;
   readonly cluster: Cluster;
   /** What was asked for when the dialog was opened, whatever others do meanwhile. */
   readonly verb: Verb;
@@ -21,13 +20,12 @@ interface HibernationDialogProps {
 }
 
 /** Hibernates or resumes a cluster, after its plan was shown. */
-export function HibernationDialog({ team, cluster, verb, onClose }: HibernationDialogProps) {
+export function HibernationDialog({ cluster, verb, onClose }: HibernationDialogProps) {
   const { name } = cluster.metadata;
   const hibernated = verb === 'Hibernate';
   const isDone = hibernationOf(cluster) !== verb;
   return (
     <PlannedChangeDialog
-      team={team}
       cluster={cluster}
       spec={{ ...(cluster.spec as ClusterSpec), hibernated }}
       action={`${verb} ${name}`}
@@ -44,7 +42,7 @@ export function HibernationDialog({ team, cluster, verb, onClose }: HibernationD
 }
 
 /** The button that opens the dialog. */
-export function HibernateButton({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
+export function HibernateButton({ cluster }: { readonly cluster: Cluster }) {
   const { can } = useTeam();
   const [opened, setOpened] = useState<Verb | null>(null);
   const { name } = cluster.metadata;
@@ -55,9 +53,7 @@ export function HibernateButton({ team, cluster }: { readonly team: string; read
       <Button onClick={() => setOpened(verb)} aria-label={`${verb} ${name}`}>
         {verb}
       </Button>
-      {opened !== null && (
-        <HibernationDialog team={team} cluster={cluster} verb={opened} onClose={() => setOpened(null)} />
-      )}
+      {opened !== null && <HibernationDialog cluster={cluster} verb={opened} onClose={() => setOpened(null)} />}
     </>
   );
 }

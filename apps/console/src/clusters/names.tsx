@@ -3,7 +3,7 @@ import type { Cluster, HostedNameBody } from '@corral/contracts';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
 import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { bodyOf, corral } from '../api/corral.js';
+import { corral, itemsOf } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { DangerAction } from '../ui/danger-action.js';
@@ -13,15 +13,10 @@ import { Status } from '../ui/status.js';
 import { LoadedTable, Table } from '../ui/table.js';
 import { useReturnFocus } from '../ui/use-return-focus.js';
 
-interface NamesProps {
-  readonly team: string;
-  readonly cluster: Cluster;
-}
-
 const namesQuery = (team: string, cluster: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'names', cluster],
-    queryFn: async ({ signal }) => (await bodyOf(corral.listHostedNames({ team, cluster }, { signal }))).items,
+    queryFn: ({ signal }) => itemsOf(corral.listHostedNames({ team, cluster }, { signal })),
     // No event announces a change of a name.
     staleTime: 5_000,
     refetchInterval: ({ state }) => (state.data?.some(isMoving) ? 5_000 : 60_000),
@@ -31,8 +26,8 @@ const namesQuery = (team: string, cluster: string) =>
 const isMoving = ({ state }: HostedNameBody): boolean => state !== 'Ready';
 
 /** The names with records and certificates from the cluster. Nothing where the installation does not offer them. */
-export function Names({ team, cluster }: NamesProps) {
-  const { can } = useTeam();
+export function Names({ cluster }: { readonly cluster: Cluster }) {
+  const { slug: team, can } = useTeam();
   const { name } = cluster.metadata;
   const names = useQuery(namesQuery(team, name));
   const [isAdding, setAdding] = useState(false);
@@ -49,16 +44,16 @@ export function Names({ team, cluster }: NamesProps) {
           Name: { isLong: true, cell: ({ host }) => <span className="mono">{host}</span> },
           State: ({ state }) => <Status tone={state === 'Ready' ? 'good' : 'running'}>{state}</Status>,
           'Waits for': { isLong: true, cell: ({ message }) => message },
-          Actions: (hosted) =>
-            can('removeHostedName') && hosted.state !== 'Removing' && <RemoveName team={team} hosted={hosted} />,
+          Actions: (hosted) => can('removeHostedName') && hosted.state !== 'Removing' && <RemoveName hosted={hosted} />,
         }}
       />
-      {isAdding && <AddName team={team} cluster={name} onClose={() => setAdding(false)} />}
+      {isAdding && <AddName cluster={name} onClose={() => setAdding(false)} />}
     </Section>
   );
 }
 
-function RemoveName({ team, hosted: { name, cluster } }: { readonly team: string; readonly hosted: HostedNameBody }) {
+function RemoveName({ hosted: { name, cluster } }: { readonly hosted: HostedNameBody }) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const remove = async () => {
     await corral.removeHostedName({ team, cluster, host: name });
@@ -79,7 +74,8 @@ function RemoveName({ team, hosted: { name, cluster } }: { readonly team: string
 }
 
 /** Asks for a name, shows what would be installed, and adds it. */
-function AddName({ team, cluster, onClose }: { team: string; cluster: string; onClose: () => void }) {
+function AddName({ cluster, onClose }: { cluster: string; onClose: () => void }) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const [typed, setTyped] = useState('');
   const name = typed.trim().toLowerCase();

@@ -14,22 +14,21 @@ import { PoolDialog } from './pool-dialog.js';
 import { waitingPoolsOf } from './summary.js';
 
 interface NowProps {
-  readonly team: string;
   readonly cluster: Cluster;
 }
 
 /** What happens to the cluster at this moment, or keeps it from working, and who has to act. Nothing when all is well. */
-export function Now({ team, cluster }: NowProps) {
+export function Now({ cluster }: NowProps) {
+  const { slug: team, can } = useTeam();
   const { lastOperation, phase } = cluster.status;
   const isTold = lastOperation !== null && (isOpenOperation(lastOperation) || lastOperation.state === 'failed');
   const operation = useQuery({ ...operationQuery(team, lastOperation?.id ?? ''), enabled: isTold }).data;
   const [isAdding, setAdding] = useState(false);
-  const { can } = useTeam();
   const waiting = waitingPoolsOf(cluster);
   if (isTold) {
     return operation === undefined ? null : (
       <Box>
-        <OperationProgress team={team} operation={operation} cluster={cluster} />
+        <OperationProgress operation={operation} cluster={cluster} />
       </Box>
     );
   }
@@ -38,14 +37,14 @@ export function Now({ team, cluster }: NowProps) {
       <Box>
         A draft, which costs nothing. It starts with its first managed pool.{' '}
         {can('putCluster') && <Button onClick={() => setAdding(true)}>Add the first pool</Button>}
-        {isAdding && <PoolDialog team={team} cluster={cluster} pool={null} onClose={() => setAdding(false)} />}
+        {isAdding && <PoolDialog cluster={cluster} pool={null} onClose={() => setAdding(false)} />}
       </Box>
     );
   }
   if (phase === 'Hibernated') {
     return (
       <Box>
-        Shut down. Volumes and the specification stay. <HibernateButton team={team} cluster={cluster} />
+        Shut down. Volumes and the specification stay. <HibernateButton cluster={cluster} />
       </Box>
     );
   }
@@ -53,7 +52,7 @@ export function Now({ team, cluster }: NowProps) {
   return (
     <Box>
       {waiting.map(({ pool, missing }) => (
-        <Waiting key={pool} team={team} cluster={cluster} pool={pool} missing={missing} />
+        <Waiting key={pool} cluster={cluster} pool={pool} missing={missing} />
       ))}
     </Box>
   );
@@ -71,8 +70,8 @@ interface WaitingProps extends NowProps {
 }
 
 /** A pool that waits for machines of the team. */
-function Waiting({ team, cluster, pool, missing }: WaitingProps) {
-  const { can } = useTeam();
+function Waiting({ cluster, pool, missing }: WaitingProps) {
+  const { slug: team, can } = useTeam();
   const [joining, setJoining] = useState<AdoptedServer | null>(null);
   const ref = cluster.spec.connectionRef;
   const servers = useQuery(serversQuery(team, ref)).data ?? [];
@@ -99,9 +98,7 @@ function Waiting({ team, cluster, pool, missing }: WaitingProps) {
                 Get the join command of {server.metadata.name}
               </Button>
             ))}
-      {joining !== null && (
-        <JoinCommandDialog team={team} connectionRef={ref} server={joining} onClose={() => setJoining(null)} />
-      )}
+      {joining !== null && <JoinCommandDialog connectionRef={ref} server={joining} onClose={() => setJoining(null)} />}
     </div>
   );
 }

@@ -6,10 +6,10 @@ import { type ReactNode, useState } from 'react';
 import { teamKey } from '../api/queries.js';
 import { PlanPanel } from '../cluster-form/plan-panel.js';
 import { usePlan } from '../cluster-form/use-plan.js';
+import { useTeam } from '../shell/use-team.js';
 import { useReturnFocus } from '../ui/use-return-focus.js';
 
 export interface PlannedChangeDialogProps {
-  readonly team: string;
   /** The cluster as it is now, so that the plan stays that of its present state. */
   readonly cluster: Cluster;
   /** The whole specification that is wanted. */
@@ -24,7 +24,8 @@ export interface PlannedChangeDialogProps {
 
 /** Shows what a single change does, and applies it. */
 export function PlannedChangeDialog(props: PlannedChangeDialogProps) {
-  const { team, cluster, spec, action, onClose, onApplied, fields } = props;
+  const { slug: team } = useTeam();
+  const { cluster, spec, action, onClose, onApplied, fields } = props;
   const { name, etag } = cluster.metadata;
   const cache = useQueryClient();
   const [isConflict, setConflict] = useState(false);

@@ -4,10 +4,10 @@ import { useState } from 'react';
 import { catalogueQuery } from '../api/queries.js';
 import { PoolFields } from '../cluster-form/pool-fields.js';
 import { firstTypeIn, newPool } from '../cluster-form/spec-choices.js';
+import { useTeam } from '../shell/use-team.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 
 interface PoolDialogProps {
-  readonly team: string;
   readonly cluster: Cluster;
   /** The pool that is changed; null: one is added. */
   readonly pool: string | null;
@@ -15,7 +15,8 @@ interface PoolDialogProps {
 }
 
 /** The fields of one pool above the plan of what they do. */
-export function PoolDialog({ team, cluster, pool, onClose }: PoolDialogProps) {
+export function PoolDialog({ cluster, pool, onClose }: PoolDialogProps) {
+  const { slug: team } = useTeam();
   const spec = cluster.spec as ClusterSpec;
   const catalogue = useQuery(catalogueQuery(team, spec.connectionRef));
   const [edited, setEdited] = useState<Partial<NodePoolSpec>>({});
@@ -29,7 +30,6 @@ export function PoolDialog({ team, cluster, pool, onClose }: PoolDialogProps) {
   const of = cluster.metadata.name;
   return (
     <PlannedChangeDialog
-      team={team}
       cluster={cluster}
       spec={{ ...spec, nodePools: spec.nodePools.toSpliced(index, present === undefined ? 0 : 1, draft) }}
       action={present === undefined ? `Add a pool to ${of}` : `Change ${pool} of ${of}`}

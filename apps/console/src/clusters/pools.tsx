@@ -20,13 +20,12 @@ import { waitingPoolsOf } from './summary.js';
 type Pool = Cluster['spec']['nodePools'][number];
 
 interface PoolsProps {
-  readonly team: string;
   readonly cluster: Cluster;
 }
 
 /** The node pools, changed in their place. Each change is planned before it is made. */
-export function Pools({ team, cluster }: PoolsProps) {
-  const { can } = useTeam();
+export function Pools({ cluster }: PoolsProps) {
+  const { slug: team, can } = useTeam();
   const isChangeable = can('putCluster');
   const { spec, status } = cluster;
   const [changing, setChanging] = useState<{ readonly pool: string | null } | null>(null);
@@ -59,7 +58,7 @@ export function Pools({ team, cluster }: PoolsProps) {
               return nodes === null ? 'not known' : `${nodes.ready} of ${nodes.total}`;
             },
             'Nodes, from – to': (pool) =>
-              isChangeable ? <Scale team={team} cluster={cluster} pool={pool} /> : `${pool.minimum}–${pool.maximum}`,
+              isChangeable ? <Scale cluster={cluster} pool={pool} /> : `${pool.minimum}–${pool.maximum}`,
             'Per month, net': {
               alignEnd: true,
               cell: ({ name, source }) => {
@@ -85,12 +84,9 @@ export function Pools({ team, cluster }: PoolsProps) {
           }}
         />
       )}
-      {changing !== null && (
-        <PoolDialog team={team} cluster={cluster} {...changing} onClose={() => setChanging(null)} />
-      )}
+      {changing !== null && <PoolDialog cluster={cluster} {...changing} onClose={() => setChanging(null)} />}
       {removing !== null && (
         <PlannedChangeDialog
-          team={team}
           cluster={cluster}
           spec={withPools(cluster, (pools) => pools.filter(({ name }) => name !== removing))}
           action={`Remove ${removing} from ${cluster.metadata.name}`}
@@ -108,7 +104,7 @@ interface ScaleProps extends PoolsProps {
   readonly pool: Pool;
 }
 
-function Scale({ team, cluster, pool }: ScaleProps) {
+function Scale({ cluster, pool }: ScaleProps) {
   const [typed, setTyped] = useState<{ readonly minimum: number; readonly maximum: number } | null>(null);
   const { minimum, maximum } = typed ?? pool;
   const [isOpen, setOpen] = useState(false);
@@ -143,7 +139,6 @@ function Scale({ team, cluster, pool }: ScaleProps) {
       </Button>
       {isOpen && (
         <PlannedChangeDialog
-          team={team}
           cluster={cluster}
           spec={withPools(cluster, (pools) =>
             pools.map((each) => (each.name === pool.name ? { ...each, minimum, maximum } : each)),

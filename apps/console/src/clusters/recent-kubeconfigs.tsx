@@ -1,7 +1,8 @@
 import type { Cluster, ClusterAnswerBody } from '@corral/contracts';
 import { queryOptions, useQuery } from '@tanstack/react-query';
-import { bodyOf, corral } from '../api/corral.js';
+import { corral, itemsOf } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Section } from '../ui/page.js';
 import { LoadedTable } from '../ui/table.js';
 import { Expiry, Time } from '../ui/time.js';
@@ -11,7 +12,7 @@ export type Issue = ClusterAnswerBody<'kubeconfigIssueList'>['items'][number];
 export const issuedQuery = (team: string, name: string) =>
   queryOptions({
     queryKey: [...teamKey(team), 'kubeconfig-issues', name],
-    queryFn: async ({ signal }) => (await bodyOf(corral.listKubeconfigIssues({ team, name }, { signal }))).items,
+    queryFn: ({ signal }) => itemsOf(corral.listKubeconfigIssues({ team, name }, { signal })),
     // No event announces a new issue.
     staleTime: 10_000,
   });
@@ -22,7 +23,8 @@ export const issuedTo = ({ issuedTo: person, serviceAccount }: Issue): string =>
 export const scopeWord = ({ scope }: Issue): string => (scope === 'cluster-admin' ? 'full' : 'read only');
 
 /** Shows who was issued a kubeconfig, and whether it is still valid. */
-export function RecentKubeconfigs({ team, cluster }: { readonly team: string; readonly cluster: Cluster }) {
+export function RecentKubeconfigs({ cluster }: { readonly cluster: Cluster }) {
+  const { slug: team } = useTeam();
   const issued = useQuery(issuedQuery(team, cluster.metadata.name));
   return (
     <Section title="Recently issued">

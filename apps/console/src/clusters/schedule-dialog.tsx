@@ -13,12 +13,6 @@ import styles from '../cluster-form/plan.module.css';
 import { FormRow } from '../ui/api-form.js';
 import { PlannedChangeDialog } from './planned-change-dialog.js';
 
-interface ScheduleDialogProps {
-  readonly team: string;
-  readonly cluster: Cluster;
-  readonly onClose: () => void;
-}
-
 type Hours = HibernationSchedule['awake'][number];
 type Exception = HibernationSchedule['exceptions'][number];
 
@@ -26,7 +20,7 @@ const browserZone = () => new Intl.DateTimeFormat().resolvedOptions().timeZone;
 const officeHours: Hours = { weekdays: weekdayNames.slice(0, 5), from: '07:00', until: '19:00' };
 
 /** The fields of a schedule above the plan of what they do. A schedule without hours ends. */
-export function ScheduleDialog({ team, cluster, onClose }: ScheduleDialogProps) {
+export function ScheduleDialog({ cluster, onClose }: { readonly cluster: Cluster; readonly onClose: () => void }) {
   const spec = cluster.spec as ClusterSpec;
   const { name } = cluster.metadata;
   const [draft, setDraft] = useState<HibernationSchedule>(
@@ -34,7 +28,6 @@ export function ScheduleDialog({ team, cluster, onClose }: ScheduleDialogProps) 
   );
   return (
     <PlannedChangeDialog
-      team={team}
       cluster={cluster}
       spec={{ ...spec, hibernationSchedule: draft }}
       action={`Change the schedule of ${name}`}

@@ -20,12 +20,11 @@ import { sleepText } from './sleep-text.js';
 const ScheduleDialog = lazy(async () => ({ default: (await import('./schedule-dialog.js')).ScheduleDialog }));
 
 interface SleepProps {
-  readonly team: string;
   readonly cluster: Cluster;
 }
 
 /** Shows when the cluster sleeps, and what that saves. */
-export function Sleep({ team, cluster }: SleepProps) {
+export function Sleep({ cluster }: SleepProps) {
   const { can } = useTeam();
   const [isOpen, setOpen] = useState(false);
   const isChangeable = can('putCluster') && cluster.status.phase !== 'Deleting';
@@ -42,12 +41,12 @@ export function Sleep({ team, cluster }: SleepProps) {
       {schedule === undefined ? (
         <p className="muted">No schedule. A cluster that sleeps at night costs less.</p>
       ) : (
-        <Schedule team={team} cluster={cluster} schedule={schedule} isPriced={isChangeable} />
+        <Schedule cluster={cluster} schedule={schedule} isPriced={isChangeable} />
       )}
-      <Saved team={team} name={cluster.metadata.name} />
+      <Saved name={cluster.metadata.name} />
       {isOpen && isChangeable && (
         <Suspense>
-          <ScheduleDialog team={team} cluster={cluster} onClose={() => setOpen(false)} />
+          <ScheduleDialog cluster={cluster} onClose={() => setOpen(false)} />
         </Suspense>
       )}
     </Section>
@@ -55,7 +54,8 @@ export function Sleep({ team, cluster }: SleepProps) {
 }
 
 /** What sleep has saved so far, by a schedule or by hand; nothing before the first time. */
-function Saved({ team, name }: { readonly team: string; readonly name: string }) {
+function Saved({ name }: { readonly name: string }) {
+  const { slug: team } = useTeam();
   const today = () => ({ step: 'day' as const, from: new Date().toISOString() });
   const usage = useQuery(usageQuery(team, 'today', today)).data;
   const saved = usage?.savedBySleep.find(({ cluster }) => cluster === name);
@@ -75,7 +75,8 @@ interface ScheduleProps extends SleepProps {
   readonly isPriced: boolean;
 }
 
-function Schedule({ team, cluster, schedule, isPriced }: ScheduleProps) {
+function Schedule({ cluster, schedule, isPriced }: ScheduleProps) {
+  const { slug: team } = useTeam();
   const now = new Date(useNow());
   const { metadata, spec, status } = cluster;
   const { name, etag } = metadata;

@@ -25,21 +25,6 @@ import { type AdoptionDraft, emptyAdoption } from './adoption.js';
 import { ConfirmAdoption } from './confirm-adoption.js';
 import { ServerChoice } from './server-choice.js';
 
-export function AdoptServerPage() {
-  const { ref } = useParams({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
-  const { slug: team } = useTeam();
-  return (
-    <Page>
-      <Adoption team={team} connectionRef={ref} />
-    </Page>
-  );
-}
-
-interface AdoptionProps {
-  readonly team: string;
-  readonly connectionRef: string;
-}
-
 const kindLabels: Readonly<Record<ServerKind, string>> = {
   cloud: 'A server in the cloud project of this connection. Corral rebuilds it.',
   dedicated: 'A dedicated server. You run a join command on it.',
@@ -47,7 +32,9 @@ const kindLabels: Readonly<Record<ServerKind, string>> = {
 };
 
 /** First which server, with what the provider says about it now; then the acknowledgement. */
-function Adoption({ team, connectionRef }: AdoptionProps) {
+export function AdoptServerPage() {
+  const { ref: connectionRef } = useParams({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
+  const { slug: team } = useTeam();
   const { number: linked = '' } = useSearch({ from: '/signed-in/teams/$team/connections/$ref/servers/+' });
   const initial = useMemo((): AdoptionDraft => ({ ...emptyAdoption, number: linked }), [linked]);
   const [draft, setDraft, clearDraft] = useDraft<AdoptionDraft>(`adopt.${team}.${connectionRef}.${linked}`, initial);
@@ -65,73 +52,75 @@ function Adoption({ team, connectionRef }: AdoptionProps) {
   const error = isSought ? lookUp.error : null;
   const isAbsent = isCorralError(error) && error.status === 404;
   return (
-    <Columns
-      aside={
-        <ConfirmAdoption
-          key={`${draft.kind} ${draft.number}`}
-          team={team}
-          connectionRef={connectionRef}
-          draft={draft}
-          found={found}
-          onAdopted={clearDraft}
-        />
-      }
-    >
-      <Radio.Group
-        label="Where is the machine?"
-        value={draft.kind}
-        onChange={(kind) => set({ kind: kind as ServerKind })}
+    <Page>
+      <Columns
+        aside={
+          <ConfirmAdoption
+            key={`${draft.kind} ${draft.number}`}
+            connectionRef={connectionRef}
+            draft={draft}
+            found={found}
+            onAdopted={clearDraft}
+          />
+        }
       >
-        <Stack gap="xs" mt={4}>
-          {serverKinds.map((kind) => (
-            <Radio key={kind} value={kind} label={kindLabels[kind]} size="xs" />
-          ))}
-        </Stack>
-      </Radio.Group>
-      {!isMachine && (
-        <Loaded query={servers} what="the servers of the project">
-          {(all) => (
-            <ServerChoice
-              team={team}
-              connectionRef={connectionRef}
-              servers={all}
-              number={number}
-              onChoose={(chosen) => set({ number: chosen })}
-            />
-          )}
-        </Loaded>
-      )}
-      {(isMachine || error !== null || (!isListed && !servers.isPending)) && (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            if (isSought) void lookUp.refetch();
-            else setSought(number);
-          }}
+        <Radio.Group
+          label="Where is the machine?"
+          value={draft.kind}
+          onChange={(kind) => set({ kind: kind as ServerKind })}
         >
-          <Group align={isAbsent ? 'center' : 'flex-end'}>
-            <TextInput
-              label={isMachine ? 'Number' : 'Number of another server'}
-              description={isMachine ? 'Yours to choose. No other adopted server of the team may have it.' : undefined}
-              error={isAbsent && `The project of ${connectionRef} has no such server.`}
-              inputMode="numeric"
-              value={draft.number}
-              onChange={(event) => set({ number: event.currentTarget.value })}
-              autoComplete="off"
-              required
-            />
-            {!isMachine && (
-              <Button type="submit" loading={lookUp.isFetching}>
-                Look up server
-              </Button>
+          <Stack gap="xs" mt={4}>
+            {serverKinds.map((kind) => (
+              <Radio key={kind} value={kind} label={kindLabels[kind]} size="xs" />
+            ))}
+          </Stack>
+        </Radio.Group>
+        {!isMachine && (
+          <Loaded query={servers} what="the servers of the project">
+            {(all) => (
+              <ServerChoice
+                connectionRef={connectionRef}
+                servers={all}
+                number={number}
+                onChoose={(chosen) => set({ number: chosen })}
+              />
             )}
-          </Group>
-        </form>
-      )}
-      {isMachine && <MachineFields draft={draft} onChange={set} />}
-      {error !== null && !isAbsent && <Failed error={error} what="The look-up failed." />}
-      {found !== null && <FoundServer server={found} />}
-    </Columns>
+          </Loaded>
+        )}
+        {(isMachine || error !== null || (!isListed && !servers.isPending)) && (
+          <form
+            onSubmit={(event) => {
+              event.preventDefault();
+              if (isSought) void lookUp.refetch();
+              else setSought(number);
+            }}
+          >
+            <Group align={isAbsent ? 'center' : 'flex-end'}>
+              <TextInput
+                label={isMachine ? 'Number' : 'Number of another server'}
+                description={
+                  isMachine ? 'Yours to choose. No other adopted server of the team may have it.' : undefined
+                }
+                error={isAbsent && `The project of ${connectionRef} has no such server.`}
+                inputMode="numeric"
+                value={draft.number}
+                onChange={(event) => set({ number: event.currentTarget.value })}
+                autoComplete="off"
+                required
+              />
+              {!isMachine && (
+                <Button type="submit" loading={lookUp.isFetching}>
+                  Look up server
+                </Button>
+              )}
+            </Group>
+          </form>
+        )}
+        {isMachine && <MachineFields draft={draft} onChange={set} />}
+        {error !== null && !isAbsent && <Failed error={error} what="The look-up failed." />}
+        {found !== null && <FoundServer server={found} />}
+      </Columns>
+    </Page>
   );
 }
 

@@ -5,6 +5,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { connectionQuery, teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Panel } from '../ui/columns.js';
@@ -15,13 +16,13 @@ import { sendIfUnedited } from './send-if-unedited.js';
 import { TokenField } from './token-field.js';
 
 export interface ChangeConnectionProps {
-  readonly team: string;
   readonly connection: Connection;
   readonly onDone: () => void;
 }
 
 /** Replaces the token, the name, or both. The API accepts only tokens of the project that the connection has. */
-export function ChangeConnection({ team, connection, onDone }: ChangeConnectionProps) {
+export function ChangeConnection({ connection, onDone }: ChangeConnectionProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const [seen, setSeen] = useState(connection);
   const { ref } = connection.metadata;

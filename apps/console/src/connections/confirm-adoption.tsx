@@ -6,13 +6,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Panel } from '../ui/columns.js';
 import { Failed } from '../ui/states.js';
 import { type AdoptionDraft, adoptionSpec, nameToType, WIPE } from './adoption.js';
 
 export interface ConfirmAdoptionProps {
-  readonly team: string;
   readonly connectionRef: string;
   readonly draft: AdoptionDraft;
   readonly found: ProjectServer | null;
@@ -20,7 +20,8 @@ export interface ConfirmAdoptionProps {
 }
 
 /** Says what is lost, and asks for the name of the server and the word. Neither is stored: a reload asks again. */
-export function ConfirmAdoption({ team, connectionRef, draft, found, onAdopted }: ConfirmAdoptionProps) {
+export function ConfirmAdoption({ connectionRef, draft, found, onAdopted }: ConfirmAdoptionProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const navigate = useNavigate();
   const [typedName, setTypedName] = useState('');

@@ -57,12 +57,12 @@ export function ConnectionPage() {
                 {known.status.message}
               </Empty>
             )}
-            {isChanging && <ChangeConnection team={team} connection={known} onDone={() => setChanging(false)} />}
+            {isChanging && <ChangeConnection connection={known} onDone={() => setChanging(false)} />}
             <ConnectionFacts connection={known} />
-            <Verification team={team} connection={known} />
-            <UsedBy team={team} connection={known} />
-            <Servers team={team} connection={known} />
-            {can('deleteConnection') && <DeleteConnection team={team} connection={known} />}
+            <Verification connection={known} />
+            <UsedBy connection={known} />
+            <Servers connection={known} />
+            {can('deleteConnection') && <DeleteConnection connection={known} />}
           </>
         )}
       </Loaded>
@@ -93,11 +93,11 @@ function projectText(project: Connection['status']['project']): string {
 }
 
 interface PartProps {
-  readonly team: string;
   readonly connection: Connection;
 }
 
-function UsedBy({ team, connection: { metadata, status } }: PartProps) {
+function UsedBy({ connection: { metadata, status } }: PartProps) {
+  const { slug: team } = useTeam();
   const clusters = useQuery(clustersQuery(team));
   return (
     <Section title="Clusters">
@@ -126,8 +126,8 @@ function UsedBy({ team, connection: { metadata, status } }: PartProps) {
   );
 }
 
-function Servers({ team, connection }: PartProps) {
-  const { can } = useTeam();
+function Servers({ connection }: PartProps) {
+  const { slug: team, can } = useTeam();
   const { ref } = connection.metadata;
   const servers = useQuery(serversQuery(team, ref));
   return (
@@ -146,7 +146,7 @@ function Servers({ team, connection }: PartProps) {
           all.length === 0 ? (
             <p className="muted">No server is adopted. Node pools can use servers that the team already pays for.</p>
           ) : (
-            <ServerTable team={team} connection={connection} servers={all} />
+            <ServerTable connection={connection} servers={all} />
           )
         }
       </Loaded>

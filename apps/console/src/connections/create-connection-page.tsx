@@ -14,14 +14,6 @@ import { TokenField } from './token-field.js';
 /** Connects a cloud project with its token. */
 export function CreateConnectionPage() {
   const { slug: team } = useTeam();
-  return (
-    <Page>
-      <ConnectForm team={team} />
-    </Page>
-  );
-}
-
-function ConnectForm({ team }: { readonly team: string }) {
   const cache = useQueryClient();
   const navigate = useNavigate();
   const form = useApiForm({
@@ -49,24 +41,26 @@ function ConnectForm({ team }: { readonly team: string }) {
   });
   const { fields } = form;
   return (
-    <ApiFormFrame form={form} action="Connect project" failure="The project was not connected.">
-      <TextInput
-        label="ID"
-        description="Used in the specifications of clusters, and cannot change. Leave it empty to generate one."
-        maxLength={clusterLimits.refCharacters}
-        placeholder="main"
-        classNames={{ input: 'mono' }}
-        autoComplete="off"
-        spellCheck={false}
-        {...fields.getInputProps('ref')}
-      />
-      <TextInput
-        label="Name (optional)"
-        maxLength={clusterLimits.connectionNameCharacters}
-        autoComplete="off"
-        {...fields.getInputProps('name')}
-      />
-      <TokenField label="API token of the project" {...fields.getInputProps('token')} />
-    </ApiFormFrame>
+    <Page>
+      <ApiFormFrame form={form} action="Connect project" failure="The project was not connected.">
+        <TextInput
+          label="ID"
+          description="Used in the specifications of clusters, and cannot change. Leave it empty to generate one."
+          maxLength={clusterLimits.refCharacters}
+          placeholder="main"
+          classNames={{ input: 'mono' }}
+          autoComplete="off"
+          spellCheck={false}
+          {...fields.getInputProps('ref')}
+        />
+        <TextInput
+          label="Name (optional)"
+          maxLength={clusterLimits.connectionNameCharacters}
+          autoComplete="off"
+          {...fields.getInputProps('name')}
+        />
+        <TokenField label="API token of the project" {...fields.getInputProps('token')} />
+      </ApiFormFrame>
+    </Page>
   );
 }

@@ -3,12 +3,14 @@ import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { corral } from '../api/corral.js';
 import { connectionQuery, connectionsQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { DangerAction } from '../ui/danger-action.js';
 import { Section } from '../ui/page.js';
 import { sendIfUnedited } from './send-if-unedited.js';
 
-export function DeleteConnection({ team, connection }: { readonly team: string; readonly connection: Connection }) {
+export function DeleteConnection({ connection }: { readonly connection: Connection }) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const navigate = useNavigate();
   const { ref } = connection.metadata;

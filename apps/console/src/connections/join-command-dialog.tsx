@@ -3,19 +3,20 @@ import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useEffect } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
+import { useTeam } from '../shell/use-team.js';
 import { Snippet } from '../ui/copy.js';
 import { Failed, Loading } from '../ui/states.js';
 import { Time } from '../ui/time.js';
 
 export interface JoinCommandDialogProps {
-  readonly team: string;
   readonly connectionRef: string;
   readonly server: AdoptedServer;
   readonly onClose: () => void;
 }
 
 /** Issues a command that makes a machine a node. It is a secret until it expires, and another one can be issued. */
-export function JoinCommandDialog({ team, connectionRef, server, onClose }: JoinCommandDialogProps) {
+export function JoinCommandDialog({ connectionRef, server, onClose }: JoinCommandDialogProps) {
+  const { slug: team } = useTeam();
   const { serverID, name } = server.metadata;
   const { mutate, data, error, isPending } = useMutation({
     gcTime: 0,

@@ -2,11 +2,11 @@ import type { ProjectServer } from '@corral/contracts';
 import { NativeSelect } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { catalogueQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { moneyRange } from '../ui/money.js';
 import { Empty } from '../ui/states.js';
 
 export interface ServerChoiceProps {
-  readonly team: string;
   readonly connectionRef: string;
   readonly servers: readonly ProjectServer[];
   /** What is chosen, or typed: it may be none of the servers. */
@@ -15,7 +15,8 @@ export interface ServerChoiceProps {
 }
 
 /** The servers of the project to choose from. Nodes of clusters are not among them. */
-export function ServerChoice({ team, connectionRef, servers, number, onChoose }: ServerChoiceProps) {
+export function ServerChoice({ connectionRef, servers, number, onChoose }: ServerChoiceProps) {
+  const { slug: team } = useTeam();
   const catalogue = useQuery(catalogueQuery(team, connectionRef)).data;
   const priceOf = ({ serverType, location }: ProjectServer): string | null => {
     const type = catalogue?.machineTypes.find(({ name }) => name === serverType);

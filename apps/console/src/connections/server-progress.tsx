@@ -2,6 +2,7 @@ import { type AdoptedServer, isOpenOperation, joinsByCommand } from '@corral/con
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { operationQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Meter } from '../ui/status.js';
 import { storyOf } from './connection-rules.js';
 
@@ -11,7 +12,8 @@ const hasOperation = ({ spec, status: { phase } }: AdoptedServer): boolean =>
   (phase === 'Joining' && joinsByCommand(spec.serverKind));
 
 /** How far the change of a server is, what it waits for, or why it failed and what to do. */
-export function ServerProgress({ team, server }: { readonly team: string; readonly server: AdoptedServer }) {
+export function ServerProgress({ server }: { readonly server: AdoptedServer }) {
+  const { slug: team } = useTeam();
   const { message, operationId } = server.status;
   const isTold = operationId !== null && hasOperation(server);
   const query = useQuery({ ...operationQuery(team, operationId ?? ''), enabled: isTold });

@@ -17,13 +17,12 @@ import { JoinCommandDialog } from './join-command-dialog.js';
 import { ServerProgress } from './server-progress.js';
 
 interface ServerTableProps {
-  readonly team: string;
   readonly connection: Connection;
   readonly servers: readonly AdoptedServer[];
 }
 
-export function ServerTable({ team, connection, servers }: ServerTableProps) {
-  const { can } = useTeam();
+export function ServerTable({ connection, servers }: ServerTableProps) {
+  const { slug: team, can } = useTeam();
   const [joining, setJoining] = useState<AdoptedServer | null>(null);
   useFocusKept('[data-shortcut="n"]', servers.length);
   return (
@@ -43,12 +42,7 @@ export function ServerTable({ team, connection, servers }: ServerTableProps) {
         }}
       />
       {joining !== null && (
-        <JoinCommandDialog
-          team={team}
-          connectionRef={connection.metadata.ref}
-          server={joining}
-          onClose={() => setJoining(null)}
-        />
+        <JoinCommandDialog connectionRef={connection.metadata.ref} server={joining} onClose={() => setJoining(null)} />
       )}
     </>
   );
@@ -79,7 +73,7 @@ const columnsOf = (team: string): Columns<AdoptedServer> => ({
     cell: (server) => (
       <div>
         <ServerStatus phase={server.status.phase} />
-        <ServerProgress team={team} server={server} />
+        <ServerProgress server={server} />
       </div>
     ),
   },

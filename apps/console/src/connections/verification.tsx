@@ -11,15 +11,10 @@ import { OperationStatus } from '../ui/status.js';
 import { Time } from '../ui/time.js';
 import { lastVerification, storyOf } from './connection-rules.js';
 
-interface VerificationProps {
-  readonly team: string;
-  readonly connection: Connection;
-}
-
 /** Asks the provider about the token now, and follows its answer. */
-export function Verification({ team, connection: { metadata } }: VerificationProps) {
+export function Verification({ connection: { metadata } }: { readonly connection: Connection }) {
   const cache = useQueryClient();
-  const { can } = useTeam();
+  const { slug: team, can } = useTeam();
   const { ref, id } = metadata;
   const operations = useQuery(operationsQuery(team, id));
   const last = operations.data && lastVerification(operations.data, metadata);

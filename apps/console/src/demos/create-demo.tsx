@@ -4,6 +4,7 @@ import { useQueryClient } from '@tanstack/react-query';
 import { bodyOf } from '../api/corral.js';
 import { dnsOf } from '../api/dns-client.js';
 import { teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { ApiFormFrame, FormRow, useApiForm } from '../ui/api-form.js';
 import { Panel } from '../ui/columns.js';
 import { Section } from '../ui/page.js';
@@ -13,12 +14,12 @@ import { newLifetimes } from './demo-lifetimes.js';
 const emptyDraft = { name: '', seconds: String(dnsLimits.demoTtlSecondsDefault) };
 
 export interface CreateDemoProps {
-  readonly team: string;
   readonly onCancel: () => void;
   readonly onCreated: (demo: NewDemo) => void;
 }
 
-export function CreateDemo({ team, onCancel, onCreated }: CreateDemoProps) {
+export function CreateDemo({ onCancel, onCreated }: CreateDemoProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const form = useApiForm({
     initial: emptyDraft,

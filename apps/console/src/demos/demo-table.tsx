@@ -83,12 +83,7 @@ export function DemoTable() {
   );
 }
 
-interface ExtendMenuProps {
-  readonly demo: DemoBody;
-  readonly onExtend: (seconds: number) => void;
-}
-
-function ExtendMenu({ demo, onExtend }: ExtendMenuProps) {
+function ExtendMenu({ demo, onExtend }: { readonly demo: DemoBody; readonly onExtend: (seconds: number) => void }) {
   const options = longerLifetimes(demo, Date.now());
   const end = Date.parse(demo.max_expires_at);
   return (

@@ -45,7 +45,6 @@ export function DemosPage() {
       </p>
       {isCreating && (
         <CreateDemo
-          team={team}
           onCancel={() => setCreating(false)}
           onCreated={(demo) => {
             setCreated(demo);

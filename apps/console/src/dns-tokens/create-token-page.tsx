@@ -16,7 +16,7 @@ import { TokenForm } from './token-form.js';
 export function CreateTokenPage() {
   const { slug: team } = useTeam();
   const place = useQuery(dnsZoneQuery(team));
-  if (place.data !== undefined) return <CreateToken team={team} place={place.data} />;
+  if (place.data !== undefined) return <CreateToken place={place.data} />;
   return (
     <Page>
       {isCorralError(place.error) && place.error.status === 404 ? (
@@ -35,7 +35,8 @@ interface Place {
   readonly zone: string;
 }
 
-function CreateToken({ team, place }: { readonly team: string; readonly place: Place }) {
+function CreateToken({ place }: { readonly place: Place }) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const usage = useQuery(dnsUsageQuery(team));
   const placed = { team, zone: place.zone };
@@ -53,7 +54,7 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
       void cache.invalidateQueries({ queryKey: [...teamKey(team), 'dns-usage'] });
     },
   });
-  if (form.saved !== undefined) return <CreatedToken team={team} place={place} created={form.saved} />;
+  if (form.saved !== undefined) return <CreatedToken place={place} created={form.saved} />;
 
   const coverage = coverageOf(form.fields.values, placed);
   const tokens = usage.data?.tokens;
@@ -84,7 +85,7 @@ function CreateToken({ team, place }: { readonly team: string; readonly place: P
           </Panel>
         }
       >
-        <TokenForm team={team} zone={place.zone} form={form} />
+        <TokenForm zone={place.zone} form={form} />
       </Columns>
     </Page>
   );

@@ -1,6 +1,7 @@
 import type { DnsTokenBody } from '@corral/contracts';
 import { Button } from '@mantine/core';
 import { useNavigate } from '@tanstack/react-router';
+import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Page, Section } from '../ui/page.js';
 import { ShownOnce } from '../ui/shown-once.js';
@@ -11,14 +12,14 @@ import { CoverageCheck } from './coverage-check.js';
 import { coverageText } from './token-draft.js';
 
 export interface CreatedTokenProps {
-  readonly team: string;
   readonly place: { readonly endpoint: string; readonly zone: string };
   /** `token` is null when the answer with it was lost. */
   readonly created: DnsTokenBody & { readonly token: string | null };
 }
 
 /** A new token with the configuration of the tools that it is for. */
-export function CreatedToken({ team, place, created }: CreatedTokenProps) {
+export function CreatedToken({ place, created }: CreatedTokenProps) {
+  const { slug: team } = useTeam();
   const navigate = useNavigate();
   const { id, name, token, expiresAt, withinName, withinTypes } = created;
   const coverage = { ownerLabel: team, withinName, withinTypes };

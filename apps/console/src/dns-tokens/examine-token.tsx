@@ -4,6 +4,7 @@ import { useMutation } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { dnsOf, readToken } from '../api/dns-client.js';
+import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { type Fact, Facts } from '../ui/facts.js';
 import { Section } from '../ui/page.js';
@@ -12,7 +13,8 @@ import { Expiry } from '../ui/time.js';
 import { CoverageCheck } from './coverage-check.js';
 
 /** Shows what a token that somebody found says about itself. The token is stored nowhere. */
-export function ExamineToken({ team }: { readonly team: string }) {
+export function ExamineToken() {
+  const { slug: team } = useTeam();
   const [text, setText] = useState('');
   const examine = useMutation({
     gcTime: 0,
@@ -44,30 +46,30 @@ export function ExamineToken({ team }: { readonly team: string }) {
       </form>
       <div aria-live="polite">
         {examine.error !== null && <Failed error={examine.error} what="The token could not be examined." />}
-        {examine.data !== undefined && <Examined team={team} token={examine.data} />}
+        {examine.data !== undefined && <Examined token={examine.data} />}
       </div>
     </Section>
   );
 }
 
-function Examined({ team, token }: { readonly team: string; readonly token: TokenBody }) {
+function Examined({ token }: { readonly token: TokenBody }) {
   const { names, types, zone } = token;
   const [root] = names;
-  if (root === undefined) return <Facts facts={factsOf(team, token)} />;
+  if (root === undefined) return <Facts facts={factsOf(token)} />;
   const coverage = { ownerLabel: ownerLabelOf(root), withinName: root, withinTypes: types };
   return (
     <Columns aside={<CoverageCheck coverage={coverage} zone={zone.name} />}>
-      <Facts facts={factsOf(team, token)} />
+      <Facts facts={factsOf(token)} />
     </Columns>
   );
 }
 
-function factsOf(team: string, token: TokenBody): Fact[] {
+function factsOf(token: TokenBody): Fact[] {
   const { names, types, zone, records, requests } = token;
   const covers =
     names.length === 0 ? 'nothing: it has no scope dns' : `${names.join(', ')} and below, ${types.join(' ')}`;
   return [
-    { label: 'Token', value: <NameOf team={team} token={token} /> },
+    { label: 'Token', value: <NameOf token={token} /> },
     { label: 'Of', value: token.demo === null ? `team ${token.team}` : `demo ${token.demo}` },
     { label: 'Covers', value: <span className="mono">{covers}</span> },
     { label: 'Zone', value: <span className="mono">{zone.name}</span> },
@@ -81,13 +83,8 @@ function factsOf(team: string, token: TokenBody): Fact[] {
 
 const leftOf = ({ remaining, limit }: TokenBody['requests']['per_token']) => `${remaining} of ${limit} per minute`;
 
-function NameOf({
-  team,
-  token: { id, name, kind, team: owner },
-}: {
-  readonly team: string;
-  readonly token: TokenBody;
-}) {
+function NameOf({ token: { id, name, kind, team: owner } }: { readonly token: TokenBody }) {
+  const { slug: team } = useTeam();
   if (kind === 'session') return 'of a session in the console';
   if (kind === 'demo' || owner !== team) return name;
   return (

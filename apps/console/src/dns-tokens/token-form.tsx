@@ -1,14 +1,9 @@
 import { writableTypes } from '@corral/contracts';
 import { Button, Checkbox, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
+import { useTeam } from '../shell/use-team.js';
 import '../ui/radio.css';
 import { type ApiForm, ApiFormFrame, FormRow } from '../ui/api-form.js';
 import { type Lifetime, purposes, type TokenDraft } from './token-draft.js';
-
-export interface TokenFormProps {
-  readonly team: string;
-  readonly zone: string;
-  readonly form: ApiForm<TokenDraft>;
-}
 
 const lifetimes: readonly { readonly value: Lifetime; readonly label: string }[] = [
   { value: '30', label: '30 days' },
@@ -19,7 +14,8 @@ const lifetimes: readonly { readonly value: Lifetime; readonly label: string }[]
 ];
 
 /** Narrows a token step by step: what for, which names, which types, how long. */
-export function TokenForm({ team, zone, form }: TokenFormProps) {
+export function TokenForm({ zone, form }: { readonly zone: string; readonly form: ApiForm<TokenDraft> }) {
+  const { slug: team } = useTeam();
   const { fields } = form;
   const { values: draft, getInputProps } = fields;
   return (

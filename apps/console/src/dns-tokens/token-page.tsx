@@ -27,7 +27,7 @@ export function TokenPage() {
     <Page
       title={token?.name}
       aside={token && <TokenStatus token={token} />}
-      actions={token?.state === 'active' && can('revokeDnsToken') && <RevokeToken team={team} token={token} />}
+      actions={token?.state === 'active' && can('revokeDnsToken') && <RevokeToken token={token} />}
     >
       <Loaded query={tokens} what="the token">
         {() =>
@@ -35,8 +35,8 @@ export function TokenPage() {
             <Empty>Not found, or created by someone else. Administrators see all tokens of the team.</Empty>
           ) : (
             <>
-              <TokenFacts team={team} token={token} />
-              {token.state === 'active' && <TokenUseParts team={team} token={token} />}
+              <TokenFacts token={token} />
+              {token.state === 'active' && <TokenUseParts token={token} />}
             </>
           )
         }
@@ -46,11 +46,11 @@ export function TokenPage() {
 }
 
 interface Props {
-  readonly team: string;
   readonly token: DnsTokenBody;
 }
 
-function TokenFacts({ team, token }: Props) {
+function TokenFacts({ token }: Props) {
+  const { slug: team } = useTeam();
   const { id, createdAt, createdBy, expiresAt, lastUsedAt, revokedAt } = token;
   return (
     <Facts
@@ -69,7 +69,8 @@ function TokenFacts({ team, token }: Props) {
 }
 
 /** What the token can do, and how clients use it. The token itself is known to its owner only. */
-function TokenUseParts({ team, token: { withinName, withinTypes } }: Props) {
+function TokenUseParts({ token: { withinName, withinTypes } }: Props) {
+  const { slug: team } = useTeam();
   const place = useQuery(dnsZoneQuery(team));
   const coverage = { ownerLabel: team, withinName, withinTypes };
   return (
@@ -88,7 +89,8 @@ function TokenUseParts({ team, token: { withinName, withinTypes } }: Props) {
   );
 }
 
-function RevokeToken({ team, token: { id, name, lastUsedAt } }: Props) {
+function RevokeToken({ token: { id, name, lastUsedAt } }: Props) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const revoke = async () => {
     await corral.revokeDnsToken({ team, id });

@@ -82,7 +82,7 @@ export function TokensPage() {
           );
         }}
       </Loaded>
-      <ExamineToken team={team} />
+      <ExamineToken />
     </Page>
   );
 }

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { usageQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { moneyRange } from '../ui/money.js';
 import { dayOf } from '../ui/relative-time.js';
 import { earlierCost } from './earlier-cost.js';
@@ -9,7 +10,8 @@ const DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /** What the clusters cost up to a month ago. Nothing without a record, as the page is complete without it. */
-export function CostTrend({ team }: { readonly team: string }) {
+export function CostTrend() {
+  const { slug: team } = useTeam();
   const usage = useQuery(
     usageQuery(team, 'cost trend', () => ({ step: 'day', from: new Date(Date.now() - DAYS * DAY_MS).toISOString() })),
   );

@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { dnsZoneQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Snippet } from '../ui/copy.js';
 import { Section } from '../ui/page.js';
 import styles from './home.module.css';
 
 /** The way of an empty team to its first record and its first cluster. */
-export function FirstSteps({ team, hasConnection }: { readonly team: string; readonly hasConnection: boolean }) {
+export function FirstSteps({ hasConnection }: { readonly hasConnection: boolean }) {
+  const { slug: team } = useTeam();
   const { data: dns } = useQuery(dnsZoneQuery(team));
   return (
     <Section title="First steps">

@@ -14,7 +14,7 @@ import {
 import { didOf, doing } from '../api/words.js';
 import { actorOf } from '../audit/audit-entry-view.js';
 import { teamPath } from '../shell/navigation.js';
-import { type TeamContext, useTeam } from '../shell/use-team.js';
+import { useTeam } from '../shell/use-team.js';
 import { moneyRange, pricedMonthly, sumOfRanges, unpricedText } from '../ui/money.js';
 import { Page, Section } from '../ui/page.js';
 import { AllLoaded, Loaded } from '../ui/states.js';
@@ -70,18 +70,16 @@ export function HomePage() {
   const isEmpty = clusters.data?.length === 0 && usage.data?.records.used === 0;
   return (
     <Page>
-      {isEmpty && team.can('createRrset') && (
-        <FirstSteps team={slug} hasConnection={(connections.data?.length ?? 0) > 0} />
-      )}
+      {isEmpty && team.can('createRrset') && <FirstSteps hasConnection={(connections.data?.length ?? 0) > 0} />}
       <Section title={attention.length === 0 ? 'Needs attention' : `Needs attention (${attention.length})`}>
-        {attention.length > 0 && <AttentionList team={slug} attention={attention} />}
+        {attention.length > 0 && <AttentionList attention={attention} />}
         <AllLoaded queries={needed}>
           {attention.length === 0 && <p className="muted">Nothing needs attention.</p>}
         </AllLoaded>
       </Section>
       <Section title="Under way">
         <Loaded query={operations} what="operations">
-          {(all) => <UnderWay team={slug} operations={all.filter(isOpenOperation)} />}
+          {(all) => <UnderWay operations={all.filter(isOpenOperation)} />}
         </Loaded>
       </Section>
       <div className={styles.columns}>
@@ -96,7 +94,7 @@ export function HomePage() {
           <Loaded query={clusters} what="clusters">
             {(all) => <MonthlyCost clusters={all} />}
           </Loaded>
-          <CostTrend team={slug} />
+          <CostTrend />
         </Section>
         <Section
           title="Record sets"
@@ -118,13 +116,13 @@ export function HomePage() {
           </Loaded>
         </Section>
       </div>
-      <Changes team={team} operations={operations.data ?? []} />
+      <Changes operations={operations.data ?? []} />
     </Page>
   );
 }
 
-function AttentionList({ team, attention }: { readonly team: string; readonly attention: readonly Attention[] }) {
-  const { can } = useTeam();
+function AttentionList({ attention }: { readonly attention: readonly Attention[] }) {
+  const { slug: team, can } = useTeam();
   return (
     <ul className={styles.list}>
       {attention.map(({ id, tone, kind, subject, detail, action, operation, to }) => {
@@ -144,7 +142,8 @@ function AttentionList({ team, attention }: { readonly team: string; readonly at
   );
 }
 
-function UnderWay({ team, operations }: { readonly team: string; readonly operations: readonly Operation[] }) {
+function UnderWay({ operations }: { readonly operations: readonly Operation[] }) {
+  const { slug: team } = useTeam();
   if (operations.length === 0) return <p className="muted">Nothing is under way.</p>;
   return (
     <ul className={styles.list}>
@@ -197,7 +196,8 @@ interface Change {
 }
 
 /** The audit log for administrators; other members see who began which operation. */
-function Changes({ team, operations }: { readonly team: TeamContext; readonly operations: readonly Operation[] }) {
+function Changes({ operations }: { readonly operations: readonly Operation[] }) {
+  const team = useTeam();
   const audit = useQuery({ ...auditQuery(team.slug, { limit: CHANGES_SHOWN }), enabled: team.can('listAudit') });
   if (!team.can('listAudit')) {
     const changes = operations.slice(0, CHANGES_SHOWN).map(({ id, createdAt, createdBy, kind, target }) => ({

@@ -19,13 +19,14 @@ export function OperationPage() {
   return (
     <Page title={title}>
       <Loaded query={operation} what="the operation">
-        {(found) => <OperationOfTarget team={slug} operation={found} />}
+        {(found) => <OperationOfTarget operation={found} />}
       </Loaded>
     </Page>
   );
 }
 
-function OperationOfTarget({ team, operation }: { readonly team: string; readonly operation: Operation }) {
+function OperationOfTarget({ operation }: { readonly operation: Operation }) {
+  const { slug: team } = useTeam();
   const { target } = operation;
   const isOfCluster = operation.kind.startsWith('cluster.');
   const cluster = useQuery({ ...clusterQuery(team, target.name), enabled: isOfCluster });
@@ -45,7 +46,7 @@ function OperationOfTarget({ team, operation }: { readonly team: string; readonl
           </>
         )}
       </p>
-      <OperationProgress team={team} operation={operation} cluster={found} />
+      <OperationProgress operation={operation} cluster={found} />
       {found !== null && (
         <Section title="Health">
           <Health cluster={found} />

@@ -14,14 +14,13 @@ import { Lasting, Time } from '../ui/time.js';
 import styles from './operations.module.css';
 
 export interface OperationProgressProps {
-  readonly team: string;
   readonly operation: Operation;
   /** The target; null unless it is a cluster that still exists. */
   readonly cluster: Cluster | null;
 }
 
 /** What an operation does, how far it is, what it waits for, and who has to act. */
-export function OperationProgress({ team, operation, cluster }: OperationProgressProps) {
+export function OperationProgress({ operation, cluster }: OperationProgressProps) {
   const { kind, target, state, createdAt, createdBy, error } = operation;
   return (
     <div className={styles.progress}>
@@ -30,9 +29,7 @@ export function OperationProgress({ team, operation, cluster }: OperationProgres
         {createdBy?.displayName ?? 'Corral'}, <Time at={createdAt} />
       </p>
       {isOpenOperation(operation) && <Advance operation={operation} />}
-      {error.message !== undefined && (
-        <OperationFailure key={operation.id} team={team} operation={operation} cluster={cluster} />
-      )}
+      {error.message !== undefined && <OperationFailure key={operation.id} operation={operation} cluster={cluster} />}
       {isOpenOperation(operation) && cluster !== null && <Steps cluster={cluster} />}
     </div>
   );
@@ -57,9 +54,9 @@ function Advance({ operation: { kind, target, progress, waiting, updatedAt } }: 
   );
 }
 
-function OperationFailure({ team, operation, cluster }: OperationProgressProps) {
+function OperationFailure({ operation, cluster }: OperationProgressProps) {
   const cache = useQueryClient();
-  const { can } = useTeam();
+  const { slug: team, can } = useTeam();
   const { code, message, hint, retryable } = operation.error;
   const fault = Object.entries(operationErrorCodes).find(([each]) => each === code)?.[1].fault;
   const [key] = useState(newIdempotencyKey);

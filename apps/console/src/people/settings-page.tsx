@@ -3,7 +3,7 @@ import { TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { bodyOf, corral } from '../api/corral.js';
 import { catalogueQuery, dnsUsageQuery, meQuery, teamQuery } from '../api/queries.js';
-import { type TeamContext, useTeam } from '../shell/use-team.js';
+import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Copyable } from '../ui/copy.js';
@@ -15,11 +15,12 @@ import { Expiry } from '../ui/time.js';
 
 /** The team itself: name, subscription, quotas. */
 export function SettingsPage() {
-  const team = useTeam();
-  return <Page>{team.id !== null && <Settings team={team} id={team.id} />}</Page>;
+  const { id } = useTeam();
+  return <Page>{id !== null && <Settings id={id} />}</Page>;
 }
 
-function Settings({ team, id }: { readonly team: TeamContext; readonly id: number }) {
+function Settings({ id }: { readonly id: number }) {
+  const team = useTeam();
   const details = useQuery(teamQuery(team.slug, id));
   return (
     <Loaded query={details} what="the team">
@@ -31,7 +32,7 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
               sets.
             </p>
             {team.can('putTeam') ? (
-              <NameForm team={team} body={body} />
+              <NameForm body={body} />
             ) : (
               <p>
                 Shown as <strong>{body.name}</strong>. Administrators can change that.
@@ -42,7 +43,7 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
             <Subscription body={body} />
           </Section>
           <Section title="Quotas">
-            <Quotas team={team.slug} />
+            <Quotas />
           </Section>
         </>
       )}
@@ -50,7 +51,8 @@ function Settings({ team, id }: { readonly team: TeamContext; readonly id: numbe
   );
 }
 
-function NameForm({ team, body }: { readonly team: TeamContext; readonly body: TeamBody }) {
+function NameForm({ body }: { readonly body: TeamBody }) {
+  const team = useTeam();
   const cache = useQueryClient();
   const form = useApiForm({
     initial: { name: body.name },
@@ -103,7 +105,8 @@ function Subscription({ body }: { readonly body: TeamBody }) {
   );
 }
 
-function Quotas({ team }: { readonly team: string }) {
+function Quotas() {
+  const { slug: team } = useTeam();
   const usage = useQuery(dnsUsageQuery(team));
   const catalogue = useQuery(catalogueQuery(team));
   const queries = [

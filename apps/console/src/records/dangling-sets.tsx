@@ -1,12 +1,14 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { danglingQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { plural } from '../ui/plural.js';
 import { Status } from '../ui/status.js';
 import styles from './records.module.css';
 
 /** The record sets that lead to an address which is gone, each with the reason. Nothing without any. */
-export function DanglingSets({ team }: { readonly team: string }) {
+export function DanglingSets() {
+  const { slug: team } = useTeam();
   const { items } = useQuery(danglingQuery(team)).data ?? { items: [] };
   if (items.length === 0) return null;
   return (

@@ -15,6 +15,7 @@ import {
 } from 'react';
 import { flushSync } from 'react-dom';
 import { shownState } from '../record-changes/change-texts.js';
+import { useTeam } from '../shell/use-team.js';
 import table from '../ui/table.module.css';
 import { useListSearch } from './filters.js';
 import styles from './records.module.css';
@@ -26,7 +27,6 @@ export interface RecordsGridProps {
   readonly actions: Omit<RowActions, 'onSelect' | 'onUnfold'>;
   /** The person may only read: there are no controls. */
   readonly isReadOnly: boolean;
-  readonly team: string;
   readonly zoneName: string;
   readonly rrsets: readonly Rrset[];
   /** Ids of sets. */
@@ -61,7 +61,8 @@ const columns: readonly { readonly id: SortColumn; readonly label: string }[] = 
  * editor.
  */
 export function RecordsGrid(props: RecordsGridProps) {
-  const { isReadOnly, team, zoneName, rrsets, selected, onSelected, fresh, changedBy, onSeen, editing, editor } = props;
+  const { slug: team } = useTeam();
+  const { isReadOnly, zoneName, rrsets, selected, onSelected, fresh, changedBy, onSeen, editing, editor } = props;
   const actions = {
     onEdit: useLatest(props.actions.onEdit),
     onClone: useLatest(props.actions.onClone),

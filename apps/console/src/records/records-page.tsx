@@ -122,7 +122,7 @@ export function RecordsPage() {
                 <Loaded query={rrsets} what="record sets">
                   {(all) => (
                     <>
-                      <DanglingSets team={slug} />
+                      <DanglingSets />
                       {!hasRow && editor}
                       {shown.length === 0 ? (
                         <Empty>
@@ -134,7 +134,6 @@ export function RecordsPage() {
                         <RecordsGrid
                           {...{ selected, staged, fresh, changedBy, onSeen, editor }}
                           isReadOnly={!can('createRrset')}
-                          team={slug}
                           zoneName={name}
                           rrsets={shown}
                           onSelected={setSelected}

@@ -37,7 +37,7 @@ interface SetDrawerProps {
 
 /** One record set with its history, beside the list. */
 export function SetDrawer({ name, type, zoneName, rrset, lastChange, onClose, onRestore }: SetDrawerProps) {
-  const { slug, can } = useTeam();
+  const { can } = useTeam();
   const fullName = name === '@' ? zoneName : `${name}.${zoneName}`;
   return (
     <Drawer
@@ -66,10 +66,7 @@ export function SetDrawer({ name, type, zoneName, rrset, lastChange, onClose, on
         <Snippet label="query" text={`dig +short ${fullName} ${type}`} />
         <Section title="History">
           {can('listAudit') ? (
-            <History
-              {...{ team: slug, name, type, onRestore }}
-              present={rrset === undefined ? null : contentOf(rrset)}
-            />
+            <History {...{ name, type, onRestore }} present={rrset === undefined ? null : contentOf(rrset)} />
           ) : (
             <Empty>Only administrators see the history.</Empty>
           )}
@@ -104,12 +101,12 @@ const changeFacts = (change: RecordSetChange | null): Fact[] =>
       ];
 
 interface HistoryProps extends Pick<SetDrawerProps, 'name' | 'type' | 'onRestore'> {
-  readonly team: string;
   /** The content now; null when the set does not exist. */
   readonly present: SetContent | null;
 }
 
-function History({ team, name, type, present, onRestore }: HistoryProps) {
+function History({ name, type, present, onRestore }: HistoryProps) {
+  const { slug: team } = useTeam();
   const history = useInfiniteQuery({
     queryKey: [...teamKey(team), 'audit', 'pages', { name, type }],
     queryFn: ({ pageParam: cursor, signal }) =>

@@ -52,7 +52,6 @@ export function WebhooksPage() {
         )}
         {isAdding && (
           <AddWebhook
-            team={team}
             existing={webhooks.data ?? []}
             onClose={() => setAdding(false)}
             onAdded={(added) => {
@@ -74,7 +73,7 @@ export function WebhooksPage() {
             State: (webhook) => <State webhook={webhook} />,
             Actions: {
               alignEnd: true,
-              cell: (webhook) => <Actions team={team} webhook={webhook} onSecret={setSecret} />,
+              cell: (webhook) => <Actions webhook={webhook} onSecret={setSecret} />,
             },
           }}
         />
@@ -104,7 +103,6 @@ function State({ webhook: { status } }: { readonly webhook: WebhookBody }) {
 }
 
 interface ActionsProps {
-  readonly team: string;
   readonly webhook: WebhookBody;
   readonly onSecret: (secret: Secret) => void;
 }
@@ -113,7 +111,8 @@ const DAY_MS = 86_400_000;
 /** Less than a day by the clock of the API. */
 const REPLAY_MS = DAY_MS - 600_000;
 
-function Actions({ team, webhook: { metadata }, onSecret }: ActionsProps) {
+function Actions({ webhook: { metadata }, onSecret }: ActionsProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const { name } = metadata;
   const path = { team, webhook: name };
@@ -170,13 +169,13 @@ function Actions({ team, webhook: { metadata }, onSecret }: ActionsProps) {
 }
 
 interface AddProps {
-  readonly team: string;
   readonly existing: readonly WebhookBody[];
   readonly onClose: () => void;
   readonly onAdded: (secret: Secret | null) => void;
 }
 
-function AddWebhook({ team, existing, onClose, onAdded }: AddProps) {
+function AddWebhook({ existing, onClose, onAdded }: AddProps) {
+  const { slug: team } = useTeam();
   const cache = useQueryClient();
   const form = useApiForm({
     initial: { name: '', url: '', kinds: [] as TeamEventKind[] },

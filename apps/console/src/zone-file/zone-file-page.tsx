@@ -154,12 +154,7 @@ function ZoneFile({ zone, records, rrsets, isBusy, onApply }: ZoneFileProps) {
   );
 }
 
-interface SourceProps {
-  readonly text: string;
-  readonly onText: (text: string) => void;
-}
-
-function Source({ text, onText }: SourceProps) {
+function Source({ text, onText }: { readonly text: string; readonly onText: (text: string) => void }) {
   const [refusal, setRefusal] = useState<string | null>(null);
   const read = async (file: File | null | undefined) => {
     if (file == null) return;
