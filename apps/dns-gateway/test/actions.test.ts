@@ -2,7 +2,7 @@ import { memoryBuckets } from '@corral/admission';
 import { checkDnsAnswer } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { RateLimits } from '../src/http/rate-limits.js';
+import type { RateLimits } from '../src/http/limits.js';
 import { steppedClock } from './support/clocks.js';
 import { expectError } from './support/expect-refusal.js';
 import { type Answer, startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
