@@ -2,7 +2,7 @@ import type { ClusterId } from '@corral/contracts';
 import type { Metrics } from '@corral/service';
 import type { GardenGate, GardenReport } from '../garden/gate.js';
 import type { LeaseStore } from '../loop/lease.js';
-import { setOrForget } from '../loop/metrics.js';
+import { readGauge } from '../loop/metrics.js';
 import type { Failure } from './classify.js';
 
 export type ClusterMetrics = ReturnType<typeof clusterMetrics>;
@@ -18,12 +18,10 @@ const pauseReasons = ['throttled', 'away', 'locked'] as const satisfies readonly
 
 /** Metrics of the loop over clusters. The age is read from Postgres, so every replica reports the same value. */
 export function clusterMetrics(metrics: Metrics, { leases, gate }: MetricSources) {
-  metrics.gauge({
+  readGauge(metrics, {
     name: 'corral_reconcile_due_age_seconds',
     help: 'Age of the oldest due cluster, in seconds',
-    collect() {
-      return setOrForget(this, () => leases.readDueAgeSeconds());
-    },
+    read: () => leases.readDueAgeSeconds(),
   });
   metrics.gauge({
     name: 'corral_reconcile_places',

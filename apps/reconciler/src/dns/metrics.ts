@@ -1,6 +1,6 @@
 import type { DemoEnds, SettlementStore, ZoneSyncStore } from '@corral/dns-data';
 import type { Metrics } from '@corral/service';
-import { setOrForget } from '../loop/metrics.js';
+import { readGauge } from '../loop/metrics.js';
 
 export type DnsMetrics = ReturnType<typeof dnsMetrics>;
 
@@ -13,37 +13,29 @@ interface MetricSources {
 
 /** Metrics of the DNS loops. The ages are read from Postgres, so every replica reports the same values. */
 export function dnsMetrics(metrics: Metrics, { zoneNames, sync, settlements, ends }: MetricSources) {
-  metrics.gauge({
+  readGauge(metrics, {
     name: 'corral_dns_sync_age_seconds',
     help: 'Age of the last successful zone sync, or of the first attempt if none succeeded; the highest of all zones',
-    async collect() {
-      await setOrForget(this, async () => {
-        const ages = await Promise.all(zoneNames.map((zoneName) => sync.readSyncAgeSeconds(zoneName)));
-        const known = ages.filter((age) => age !== null);
-        return known.length === zoneNames.length ? Math.max(...known) : null;
-      });
+    read: async () => {
+      const ages = await Promise.all(zoneNames.map((zoneName) => sync.readSyncAgeSeconds(zoneName)));
+      const known = ages.filter((age) => age !== null);
+      return known.length === zoneNames.length ? Math.max(...known) : null;
     },
   });
-  metrics.gauge({
+  readGauge(metrics, {
     name: 'corral_dns_demo_backlog_seconds',
     help: 'Time since the oldest demo with remaining records ended',
-    async collect() {
-      await setOrForget(this, () => ends.readBacklogSeconds());
-    },
+    read: () => ends.readBacklogSeconds(),
   });
-  metrics.gauge({
+  readGauge(metrics, {
     name: 'corral_dns_settle_backlog_seconds',
     help: 'Time since the oldest write with an unknown outcome became due',
-    async collect() {
-      await setOrForget(this, () => settlements.readBacklogSeconds());
-    },
+    read: () => settlements.readBacklogSeconds(),
   });
-  metrics.gauge({
+  readGauge(metrics, {
     name: 'corral_dns_write_pending_age_seconds',
     help: 'Age of the oldest write without an outcome, also of one that is still being sent; 0 when there is none',
-    async collect() {
-      await setOrForget(this, () => settlements.readPendingSeconds());
-    },
+    read: () => settlements.readPendingSeconds(),
   });
   return {
     syncSeconds: metrics.histogram({

@@ -5,7 +5,7 @@ import type { Metrics } from '@corral/service';
  * Sets a gauge that is read from the database. Without the database there is no value: a missing value is better than a stale
  * one, and other metrics stay available.
  */
-export async function setOrForget(
+async function setOrForget(
   gauge: { set(value: number): void; remove(): void },
   read: () => Promise<number | null>,
 ): Promise<void> {
@@ -13,6 +13,18 @@ export async function setOrForget(
   const value = await read().catch(() => null);
   if (value !== null) gauge.set(value);
 }
+
+/** A gauge without labels that is read from the database at each scrape. */
+export const readGauge = (
+  metrics: Metrics,
+  { read, ...about }: { name: string; help: string; read: () => Promise<number | null> },
+) =>
+  metrics.gauge({
+    ...about,
+    async collect() {
+      await setOrForget(this, read);
+    },
+  });
 
 /** Seconds since a time by the database's clock. */
 export const ageOf = async (prisma: Prisma, since: Date): Promise<number> =>

@@ -7,7 +7,7 @@ import type { Log, Metrics } from '@corral/service';
 import { gardenGate } from '../garden/gate.js';
 import { holdStore } from '../loop/hold.js';
 import { type LeaseStore, leaseStore, serverTable } from '../loop/lease.js';
-import { setOrForget } from '../loop/metrics.js';
+import { readGauge } from '../loop/metrics.js';
 import { tokenOpener } from '../loop/provider-token.js';
 import { planNext, type RowJobs, serverJobs, sweepDue } from '../loop/sweep.js';
 import { passTraces, tracedJobs, withSignal } from '../loop/work.js';
@@ -20,12 +20,10 @@ type ServerMetrics = ReturnType<typeof serverMetrics>;
 
 /** Metrics of the loop over adopted servers. The age is read from Postgres, so every replica reports the same value. */
 function serverMetrics(metrics: Metrics, { leases }: { leases: LeaseStore<ServerId> }) {
-  metrics.gauge({
+  readGauge(metrics, {
     name: 'corral_server_due_age_seconds',
     help: 'Age of the oldest due adopted server, in seconds',
-    collect() {
-      return setOrForget(this, () => leases.readDueAgeSeconds());
-    },
+    read: () => leases.readDueAgeSeconds(),
   });
   return {
     passes: metrics.counter({

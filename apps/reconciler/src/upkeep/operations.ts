@@ -1,7 +1,7 @@
 import { operationKinds, operationOutcomes, operationSecondsMax, userFaultCodes } from '@corral/contracts';
 import { type Pool, type Prisma, readClock } from '@corral/database';
 import type { Metrics } from '@corral/service';
-import { ageOf, setOrForget } from '../loop/metrics.js';
+import { ageOf, readGauge } from '../loop/metrics.js';
 
 /** Ends per statement. */
 const ENDS_AT_ONCE = 1_000;
@@ -97,17 +97,15 @@ interface Settable {
 
 /** Open operations have no `finishedAt`; its index finds them. Read from Postgres, so every replica reports the same values. */
 export function openOperationMetrics(metrics: Metrics, prisma: Prisma): void {
-  metrics.gauge({
+  readGauge(metrics, {
     name: 'corral_operation_open_age_seconds',
     help: 'Age of the oldest open operation, also of one that waits for its team; 0 when none is open',
-    collect() {
-      return setOrForget(this, async () => {
-        const { _min: oldest } = await prisma.operation.aggregate({
-          where: { finishedAt: null },
-          _min: { createdAt: true },
-        });
-        return oldest.createdAt === null ? 0 : ageOf(prisma, oldest.createdAt);
+    read: async () => {
+      const { _min: oldest } = await prisma.operation.aggregate({
+        where: { finishedAt: null },
+        _min: { createdAt: true },
       });
+      return oldest.createdAt === null ? 0 : ageOf(prisma, oldest.createdAt);
     },
   });
   metrics.gauge({

@@ -98,13 +98,13 @@ const SIZES = `
 
 /** Every replica reports the same values: sum over tables, not over processes. */
 export function tableSizeMetrics(metrics: Metrics, pool: Pool): void {
-  const collectFrom = (valueOf: (size: TableSize) => number | null) =>
+  const collectFrom = (read: (size: TableSize) => number | null) =>
     async function collect(this: Settable): Promise<void> {
       // Without the database there is no value. A missing value is better than a stale one.
       const sizes = await pool.query<TableSize>(SIZES, [ownTables]).catch(() => null);
       this.reset();
       for (const size of sizes?.rows ?? []) {
-        const value = valueOf(size);
+        const value = read(size);
         if (value !== null) this.set({ table: size.table }, value);
       }
     };
