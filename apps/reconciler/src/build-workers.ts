@@ -43,13 +43,6 @@ export interface WorkerOptions {
   readonly webhooks: WebhookOptions | null;
 }
 
-interface StartedWorkers {
-  /** Resolves when every queue has been served once. */
-  readonly ready: Promise<void>;
-  /** Never rejects. */
-  close(): Promise<void>;
-}
-
 /** The composition root. Has no effect until `start`. */
 export function buildWorkers(services: Services, options: WorkerOptions) {
   const { queue, metrics, log } = services;
@@ -80,14 +73,14 @@ export function buildWorkers(services: Services, options: WorkerOptions) {
   };
   return {
     /** Starts to take jobs, and schedules the recurring ones. */
-    start(): StartedWorkers {
+    start() {
       const { closeMs, lockMs } = settings;
       const worker = startWorker({ ...backend, queues, log, metrics, closeMs, lockMs });
       dns.start();
       for (const { handlers } of Object.values(queues)) schedule(queue, handlers, intervals);
       const following = clusters?.start();
       return {
-        ready: worker.ready,
+        /** Never rejects. */
         async close() {
           await Promise.all([worker.close(), following?.close()]);
         },

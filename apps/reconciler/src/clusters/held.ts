@@ -1,8 +1,8 @@
-import type { Finding } from '../loop/hold.js';
+import { type Finding, findingOf } from '../loop/hold.js';
 import type { Desired, Observed, Step } from './model.js';
 import { factsOf } from './observe.js';
 
-const asRecorded: Finding = { finding: 'as_recorded', message: 'The Shoot is as the database says.' };
+const asRecorded = findingOf('as_recorded', 'The Shoot is as the database says.');
 
 /**
  * What a held pass found out about a cluster. Pure and total.
@@ -12,28 +12,22 @@ const asRecorded: Finding = { finding: 'as_recorded', message: 'The Shoot is as 
 export function findingAboutCluster(wanted: Desired, seen: Observed, step: Step['do']): Finding {
   switch (seen.kind) {
     case 'foreign':
-      return { finding: 'foreign_shoot', message: 'A Shoot of that name exists, but it is another one. It stays.' };
+      return findingOf('foreign_shoot', 'A Shoot of that name exists, but it is another one. It stays.');
     case 'absent':
       return findingAboutAbsent(wanted, step);
     case 'present': {
       const { applied } = factsOf(seen.shoot);
       if (wanted.isDeleting) {
-        return {
-          finding: 'to_be_deleted',
-          message: 'Its deletion was requested before the hold, and continues after it.',
-        };
+        return findingOf('to_be_deleted', 'Its deletion was requested before the hold, and continues after it.');
       }
       if (applied !== null && isAhead(wanted, applied)) {
-        return {
-          finding: 'shoot_ahead',
-          message: `The Shoot carries generation ${applied.generation}, which is another declaration than generation ${wanted.generation} in the database. It stays as it is until the team declares again.`,
-        };
+        return findingOf(
+          'shoot_ahead',
+          `The Shoot carries generation ${applied.generation}, which is another declaration than generation ${wanted.generation} in the database. It stays as it is until the team declares again.`,
+        );
       }
       if (step === 'finish') return asRecorded;
-      return {
-        finding: 'to_be_changed',
-        message: `The declaration is not in the Shoot yet. The next step is ${step}.`,
-      };
+      return findingOf('to_be_changed', `The declaration is not in the Shoot yet. The next step is ${step}.`);
     }
   }
 }
@@ -46,21 +40,17 @@ const isAhead = (
 
 function findingAboutAbsent({ known, isDeleting }: Desired, step: Step['do']): Finding {
   if (isDeleting) {
-    return {
-      finding: 'shoot_deleted',
-      message: 'Its deletion was requested, and the Shoot is gone. Its row is removed.',
-    };
+    return findingOf('shoot_deleted', 'Its deletion was requested, and the Shoot is gone. Its row is removed.');
   }
   if (known.shootUid !== null) {
-    return {
-      finding: 'shoot_absent',
-      message: 'The Shoot is gone. It is not created again. The team can delete the cluster and declare a new one.',
-    };
+    return findingOf(
+      'shoot_absent',
+      'The Shoot is gone. It is not created again. The team can delete the cluster and declare a new one.',
+    );
   }
-  if (step === 'finish') return { finding: 'as_recorded', message: 'It has no Shoot yet.' };
-  return {
-    finding: 'to_be_created',
-    message:
-      'It had no Shoot yet. It may have been created and deleted since, so it is not created until the team declares again.',
-  };
+  if (step === 'finish') return findingOf('as_recorded', 'It has no Shoot yet.');
+  return findingOf(
+    'to_be_created',
+    'It had no Shoot yet. It may have been created and deleted since, so it is not created until the team declares again.',
+  );
 }

@@ -8,14 +8,16 @@ export interface Finding {
   readonly message: string;
 }
 
+/** @param message a sentence for operators */
+export const findingOf = (finding: HoldFinding, message: string): Finding => ({ finding, message });
+
 /** `Garden`: whether its Shoots were listed. `Shoot`: one without a row. */
 type TargetKind = 'Cluster' | 'AdoptedServer' | 'Shoot' | 'Garden';
 
-const unknownShoot: Finding = {
-  finding: 'unknown_shoot',
-  message:
-    'The garden has this Shoot with the labels of Corral, but the database has no cluster for it. Corral does not touch it.',
-};
+const unknownShoot = findingOf(
+  'unknown_shoot',
+  'The garden has this Shoot with the labels of Corral, but the database has no cluster for it. Corral does not touch it.',
+);
 
 /** The hold in force, and what passes find during it. A later finding about the same thing replaces the earlier one. */
 export const holdStore = (prisma: Prisma) => ({

@@ -57,23 +57,15 @@ export type PassOutcome =
   | { readonly kind: 'overtaken' }
   | { readonly kind: 'forgotten' };
 
-/** Milliseconds until the next pass, as the last one knows it. Null: another one knows, or none is needed before the next event. */
-export function nextPassMs(
-  end: PassOutcome | { readonly kind: 'failed'; readonly inMs: number | null },
-): number | null {
-  if ('inMs' in end) return end.inMs;
-  // Another process makes the next pass: this one takes no more jobs.
-  return end.kind === 'stopped' ? 0 : null;
-}
-
-/** Sends the job of the next pass. Never rejects: the sweep finds the row. */
+/** Sends the job of the next pass, if this one knows when it is. Never rejects: the sweep finds the row. */
 export async function planNext<Id extends LeasedId>(
   { send }: RowJobs<Id>,
   id: Id,
-  end: Parameters<typeof nextPassMs>[0],
+  end: PassOutcome | { readonly kind: 'failed'; readonly inMs: number | null },
   log: Log,
 ): Promise<void> {
-  const inMs = nextPassMs(end);
+  // Another process makes the next pass after a stop: this one takes no more jobs.
+  const inMs = 'inMs' in end ? end.inMs : end.kind === 'stopped' ? 0 : null;
   if (inMs === null) return;
   await send(id, inMs).catch((error: unknown) => log.warn('next pass not planned', { id, error }));
 }

@@ -1,8 +1,8 @@
-import type { Log } from '@corral/service';
+import { backoffMs, type Log, spreadMs } from '@corral/service';
+import { retry } from '../loop/claim.js';
 import { inBatches } from '../loop/work.js';
 import type { Delivery } from './connect-mail-server.js';
 import type { Place, RenderedMail } from './render-invitation.js';
-import { retryMs } from './retry.js';
 
 /** Rows that are the outbox of their mails. */
 export interface Outbox<D extends { readonly failures: number }> {
@@ -41,6 +41,15 @@ export const deliverDue =
     const claim = (limit: number) => outbox.claimDue(limit, CLAIM_MS);
     return inBatches({ claim, work: (due: D) => deliverOne(outbox, deps, due), size: BATCH }, signal);
   };
+
+/** A rejected mailbox may be created later, but frequent retries are unwelcome. */
+const REFUSED_RETRY_MS = 6 * 3_600_000;
+
+/** @param random in [0, 1], so that mails that failed together are not retried together */
+export function retryMs({ kind }: Delivery, failures: number, random: number): number {
+  const base = kind === 'refused' ? REFUSED_RETRY_MS : backoffMs(failures, retry);
+  return Math.round(spreadMs(base, random));
+}
 
 async function deliverOne<D extends { readonly failures: number }>(
   outbox: Outbox<D>,

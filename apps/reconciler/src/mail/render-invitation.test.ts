@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import { retryMs } from './deliver-due.js';
 import { type InvitationMail, placeOf, renderInvitation } from './render-invitation.js';
-import { retryMs } from './retry.js';
 
 const CONSOLE = 'https://console.example.org';
 const API = 'https://clusters.example.org';

@@ -1,5 +1,5 @@
 import type { Hold } from '@corral/database';
-import type { Finding } from '../loop/hold.js';
+import { type Finding, findingOf } from '../loop/hold.js';
 import { newestRebuildSince } from './decide/rebuild.js';
 import type { Seen, Step, WantedServer } from './model.js';
 
@@ -29,22 +29,18 @@ const CLOCKS_MS = 60_000;
 /** What a held pass found out about an adopted server. Pure and total. */
 export function findingAboutServer(wanted: WantedServer, seen: Seen, step: Step['do'], hold: Hold): Finding {
   if (seen.server === 'absent') {
-    return { finding: 'server_absent', message: 'The cloud project no longer has the server.' };
+    return findingOf('server_absent', 'The cloud project no longer has the server.');
   }
   if (hold.backupTakenAt !== null && seen.actions !== null) {
     const since = new Date(hold.backupTakenAt.getTime() - CLOCKS_MS);
     const rebuild = newestRebuildSince(seen.actions.list, since);
     if (rebuild !== null && rebuild.id !== wanted.rebuildActionId) {
-      return {
-        finding: 'rebuilt_since',
-        message:
-          'The provider rebuilt the server after the backup. It is set to Failed when the hold ends, and is not rebuilt until the team acknowledges it again.',
-      };
+      return findingOf(
+        'rebuilt_since',
+        'The provider rebuilt the server after the backup. It is set to Failed when the hold ends, and is not rebuilt until the team acknowledges it again.',
+      );
     }
   }
-  if (step === 'finish') return { finding: 'as_recorded', message: 'The server is as the database says.' };
-  return {
-    finding: 'to_be_changed',
-    message: `Work on the server continues after the hold. The next step is ${step}.`,
-  };
+  if (step === 'finish') return findingOf('as_recorded', 'The server is as the database says.');
+  return findingOf('to_be_changed', `Work on the server continues after the hold. The next step is ${step}.`);
 }

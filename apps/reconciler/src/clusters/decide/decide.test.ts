@@ -17,7 +17,7 @@ import { operationAnnotation } from '../model.js';
 import { factsOf } from '../observe.js';
 import { decide } from './decide.js';
 import { isPinDue, resolveVersion, VersionUnavailable } from './resolve-version.js';
-import { learnedFrom, learnedFromRead, retryOf } from './shoot-runs.js';
+import { learnedFrom, retryOf } from './shoot-runs.js';
 
 const foreign: Observed = { kind: 'foreign' };
 const stepOf = (desired: Desired, seen: Observed, now = minutesLater(6)): Step => decide(desired, seen, now);
@@ -380,23 +380,5 @@ describe('runs of a Shoot', () => {
     ['of an ignored annotation', 'reconcileShoot', idle, { retriedGeneration: 0, appliedTokenVersion: 1 }],
   ])('teach %s', (_what, step, answered, learned) => {
     expect(learnedFrom(step, changed, answered, minutesLater(1))).toMatchObject(learned);
-  });
-
-  describe('what is learned from a read', () => {
-    it('records the UID of a Shoot created by an apply with a lost response', () => {
-      expect(learnedFromRead(aDesired(), present(aShoot(aDesired())))).toMatchObject({
-        shootUid: 'uid-1',
-        appliedGeneration: 0,
-        appliedShootGeneration: null,
-      });
-    });
-
-    it('keeps a known UID, and records none for an absent or foreign Shoot', () => {
-      const { shootUid } = learnedFromRead(changed, present(aShoot(changed, { uid: 'uid-2' })));
-
-      expect(shootUid).toBe('uid-1');
-      expect(learnedFromRead(aDesired(), absent).shootUid).toBeNull();
-      expect(learnedFromRead(aDesired(), { kind: 'foreign' }).shootUid).toBeNull();
-    });
   });
 });

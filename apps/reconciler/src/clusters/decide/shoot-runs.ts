@@ -1,5 +1,5 @@
 import type { Shoot } from '@corral/garden';
-import type { Desired, Known, Observed } from '../model.js';
+import type { Desired, Known } from '../model.js';
 import { converging, factsOf, type ShootFacts } from '../observe.js';
 import { renderedPools, shootMetadata } from '../render.js';
 
@@ -104,20 +104,6 @@ export function learnedFrom(
     appliedAt: isFollowed ? at : known.appliedAt,
     appliedTokenVersion: isFollowed ? connection.gardenTokenVersion : known.appliedTokenVersion,
     retriedGeneration: step === 'retryShoot' ? generation : known.retriedGeneration,
-  };
-}
-
-/** What to record after a read: an apply with a lost response may have created the Shoot. */
-export function learnedFromRead({ known }: Desired, seen: Observed): Learned {
-  const { shootUid, appliedGeneration, appliedShootGeneration, appliedAt, appliedTokenVersion, retriedGeneration } =
-    known;
-  return {
-    shootUid: shootUid ?? (seen.kind === 'present' ? seen.shoot.metadata.uid : null),
-    appliedGeneration,
-    appliedShootGeneration,
-    appliedAt,
-    appliedTokenVersion,
-    retriedGeneration,
   };
 }
 

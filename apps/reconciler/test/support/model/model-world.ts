@@ -4,7 +4,7 @@ import semver from 'semver';
 import { classifyFailure } from '../../../src/clusters/classify.js';
 import { decide } from '../../../src/clusters/decide/decide.js';
 import { resolveVersion } from '../../../src/clusters/decide/resolve-version.js';
-import { learnedFrom, learnedFromRead } from '../../../src/clusters/decide/shoot-runs.js';
+import { learnedFrom } from '../../../src/clusters/decide/shoot-runs.js';
 import { arbitrate, withoutFields } from '../../../src/clusters/drift/field-owners.js';
 import { judge } from '../../../src/clusters/judge/judge.js';
 import { judgeFailure } from '../../../src/clusters/judge/judge-failure.js';
@@ -80,12 +80,6 @@ export class ModelWorld {
     this.garden.land();
   }
 
-  msToNextLook(): number | null {
-    return this.row === null || this.dueAt === null
-      ? null
-      : Math.max(0, this.dueAt.getTime() - this.clock.now.getTime());
-  }
-
   act(act: TeamAct): void {
     const { row } = this;
     if (row === null) return;
@@ -134,7 +128,9 @@ export class ModelWorld {
     }
     let seen = this.read(faults.staleBy);
     for (let taken = 0; taken < stepsMax && this.row !== null; taken += 1) {
-      this.row = { ...this.row, known: { ...this.row.known, ...learnedFromRead(this.row, seen) } };
+      const { known }: Desired = this.row;
+      const shootUid = known.shootUid ?? (seen.kind === 'present' ? seen.shoot.metadata.uid : null);
+      this.row = { ...this.row, known: { ...known, shootUid } };
       const desired = {
         ...this.row,
         operation: this.openOperation(),
@@ -179,9 +175,8 @@ export class ModelWorld {
       this.garden.repeat(this.row?.isDeleting ? ['Migrate', 'Restore'] : ['Migrate', 'Restore', 'Delete']);
       if (this.isDue()) this.pass();
       else if (this.garden.isIdle()) {
-        const ms = this.msToNextLook();
-        if (ms === null) return;
-        this.sleep(ms);
+        if (this.row === null || this.dueAt === null) return;
+        this.sleep(Math.max(0, this.dueAt.getTime() - this.clock.now.getTime()));
       }
       this.sleep(1_000);
     }
