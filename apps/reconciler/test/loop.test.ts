@@ -81,79 +81,77 @@ describeEachNeeding(describe, backends, 'a wake-up by an event, with jobs in $ba
   });
 });
 
-describe('leadership', () => {
-  describe('a task with one leader', () => {
-    const LEASE_MS = 400;
-    const open: Leading[] = [];
-    afterEach(async () => {
-      await Promise.all(open.splice(0).map((each) => each.close()));
+describe('a task with one leader', () => {
+  const LEASE_MS = 400;
+  const open: Leading[] = [];
+  afterEach(async () => {
+    await Promise.all(open.splice(0).map((each) => each.close()));
+  });
+
+  /** A candidate for the task, and how often it has started. */
+  function candidate(task: string, { store = leadershipStore(at), leaseMs = LEASE_MS } = {}) {
+    let begun = 0;
+    let working = 0;
+    const work = async (signal: AbortSignal) => {
+      begun += 1;
+      working += 1;
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+      working -= 1;
+    };
+    const leading = lead({ store, tasks: { [task]: work }, holder: randomUUID(), leaseMs, log: silentLog });
+    open.push(leading);
+    return { ...leading, isLeading: () => leading.isLeading(task), begun: () => begun, working: () => working };
+  }
+
+  it('is performed by one of many', async () => {
+    const candidates = Array.from({ length: 5 }, () => candidate('one-of-many', { leaseMs: HOUR_MS }));
+
+    await waitFor('a leader', () => candidates.some((each) => each.isLeading()));
+    const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'one-of-many'`);
+
+    expect(candidates.filter((each) => each.working() === 1)).toHaveLength(1);
+    expect(rows).toEqual([expect.objectContaining({ fence: 1 })]);
+  });
+
+  it('is taken over immediately when its leader shuts down', async () => {
+    const first = candidate('orderly', { leaseMs: HOUR_MS });
+    await waitFor('the first to lead', () => first.isLeading());
+    const second = candidate('orderly');
+
+    await first.close();
+
+    expect(first.working()).toBe(0);
+    await waitFor('the second to lead', () => second.isLeading());
+  });
+
+  it('is taken over when its leader is silent', async () => {
+    await leadershipStore(at).hold(['silent'], 'dead', 1);
+    await waitFor('its lease to end', async () => {
+      const { rowCount } = await at.pool.query(
+        `SELECT FROM leadership WHERE name = 'silent' AND until < clock_timestamp()`,
+      );
+      return rowCount === 1;
     });
+    const next = candidate('silent', { leaseMs: HOUR_MS });
 
-    /** A candidate for the task, and how often it has started. */
-    function candidate(task: string, { store = leadershipStore(at), leaseMs = LEASE_MS } = {}) {
-      let begun = 0;
-      let working = 0;
-      const work = async (signal: AbortSignal) => {
-        begun += 1;
-        working += 1;
-        await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-        working -= 1;
-      };
-      const leading = lead({ store, tasks: { [task]: work }, holder: randomUUID(), leaseMs, log: silentLog });
-      open.push(leading);
-      return { ...leading, isLeading: () => leading.isLeading(task), begun: () => begun, working: () => working };
-    }
+    await waitFor('the next to lead', () => next.isLeading());
 
-    it('is performed by one of many', async () => {
-      const candidates = Array.from({ length: 5 }, () => candidate('one-of-many', { leaseMs: HOUR_MS }));
+    const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'silent'`);
+    expect(rows).toEqual([expect.objectContaining({ fence: 2 })]);
+  });
 
-      await waitFor('a leader', () => candidates.some((each) => each.isLeading()));
-      const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'one-of-many'`);
+  it('is given up by a leader that cannot renew its lease', async () => {
+    let isAway = false;
+    const store = leadershipStore(at);
+    const hold: typeof store.hold = (...args) => (isAway ? Promise.reject(new Error('away')) : store.hold(...args));
+    const first = candidate('cut off', { store: { ...store, hold } });
+    await waitFor('the first to lead', () => first.isLeading());
 
-      expect(candidates.filter((each) => each.working() === 1)).toHaveLength(1);
-      expect(rows).toEqual([expect.objectContaining({ fence: 1 })]);
-    });
+    isAway = true;
 
-    it('is taken over immediately when its leader shuts down', async () => {
-      const first = candidate('orderly', { leaseMs: HOUR_MS });
-      await waitFor('the first to lead', () => first.isLeading());
-      const second = candidate('orderly');
-
-      await first.close();
-
-      expect(first.working()).toBe(0);
-      await waitFor('the second to lead', () => second.isLeading());
-    });
-
-    it('is taken over when its leader is silent', async () => {
-      await leadershipStore(at).hold(['silent'], 'dead', 1);
-      await waitFor('its lease to end', async () => {
-        const { rowCount } = await at.pool.query(
-          `SELECT FROM leadership WHERE name = 'silent' AND until < clock_timestamp()`,
-        );
-        return rowCount === 1;
-      });
-      const next = candidate('silent', { leaseMs: HOUR_MS });
-
-      await waitFor('the next to lead', () => next.isLeading());
-
-      const { rows } = await at.pool.query(`SELECT * FROM leadership WHERE name = 'silent'`);
-      expect(rows).toEqual([expect.objectContaining({ fence: 2 })]);
-    });
-
-    it('is given up by a leader that cannot renew its lease', async () => {
-      let isAway = false;
-      const store = leadershipStore(at);
-      const hold: typeof store.hold = (...args) => (isAway ? Promise.reject(new Error('away')) : store.hold(...args));
-      const first = candidate('cut off', { store: { ...store, hold } });
-      await waitFor('the first to lead', () => first.isLeading());
-
-      isAway = true;
-
-      await waitFor('it to stop', () => !first.isLeading() && first.working() === 0);
-      const begunBefore = first.begun();
-      isAway = false;
-      await waitFor('it to lead again', () => first.begun() > begunBefore);
-    });
+    await waitFor('it to stop', () => !first.isLeading() && first.working() === 0);
+    const begunBefore = first.begun();
+    isAway = false;
+    await waitFor('it to lead again', () => first.begun() > begunBefore);
   });
 });

@@ -336,7 +336,7 @@ describe('recording', () => {
   });
 });
 
-describe('adding up', () => {
+describe('the usage of clusters', () => {
   /** The pool has no addresses, because the list lacks their prices. */
   const aPool = (more: Partial<NodePoolSpec> = {}): NodePoolSpec => aDeclaredPool({ publicIP: false, ...more });
   const spec = (nodePools: readonly NodePoolSpec[]): ClusterSpec => aClusterSpec({ nodePools: [...nodePools] });
@@ -355,30 +355,28 @@ describe('adding up', () => {
     ...more,
   });
 
-  describe('the usage of clusters', () => {
-    it('is the exact sum over all clusters', () => {
-      expect(clusterUsageOf([aCluster(), aCluster({ spec: spec([aPool({ maximum: 1 })]) })])).toEqual({
-        clusters: 2,
-        nodes: 4,
-        cost: { minimum: '26.2', maximum: '52.4', currency: 'EUR' },
-      });
+  it('is the exact sum over all clusters', () => {
+    expect(clusterUsageOf([aCluster(), aCluster({ spec: spec([aPool({ maximum: 1 })]) })])).toEqual({
+      clusters: 2,
+      nodes: 4,
+      cost: { minimum: '26.2', maximum: '52.4', currency: 'EUR' },
     });
+  });
 
-    it.each<[string, Partial<UsedCluster>, number | null]>([
-      ['unknown while a cluster with an API server has not answered', { nodeCounts: null }, null],
-      ['zero for a hibernated cluster', { nodeCounts: null, phase: 'Hibernated' }, 0],
-      ['zero before there is an API server', { nodeCounts: null, observed: null }, 0],
-      ['zero for a cluster without pools', { nodeCounts: {} }, 0],
-    ])('has a number of nodes that is %s', (_what, more, nodes) => {
-      expect(clusterUsageOf([aCluster(more)]).nodes).toBe(nodes);
-    });
+  it.each<[string, Partial<UsedCluster>, number | null]>([
+    ['unknown while a cluster with an API server has not answered', { nodeCounts: null }, null],
+    ['zero for a hibernated cluster', { nodeCounts: null, phase: 'Hibernated' }, 0],
+    ['zero before there is an API server', { nodeCounts: null, observed: null }, 0],
+    ['zero for a cluster without pools', { nodeCounts: {} }, 0],
+  ])('has a number of nodes that is %s', (_what, more, nodes) => {
+    expect(clusterUsageOf([aCluster(more)]).nodes).toBe(nodes);
+  });
 
-    it.each<[string, UsedCluster[]]>([
-      ['one price list was never read', [aCluster(), aCluster({ prices: null })]],
-      ['one machine type has no price', [aCluster(), aCluster({ spec: spec([aPool({ machineType: 'none' })]) })]],
-      ['the clusters have prices in two currencies', [aCluster(), aCluster({ prices: prices('USD') })]],
-    ])('has an unknown cost when %s', (_what, clusters) => {
-      expect(clusterUsageOf(clusters).cost).toBeNull();
-    });
+  it.each<[string, UsedCluster[]]>([
+    ['one price list was never read', [aCluster(), aCluster({ prices: null })]],
+    ['one machine type has no price', [aCluster(), aCluster({ spec: spec([aPool({ machineType: 'none' })]) })]],
+    ['the clusters have prices in two currencies', [aCluster(), aCluster({ prices: prices('USD') })]],
+  ])('has an unknown cost when %s', (_what, clusters) => {
+    expect(clusterUsageOf(clusters).cost).toBeNull();
   });
 });

@@ -2,6 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { ModelWorld, type PassFaults } from '../../test/support/model/model-world.js';
 import type { TeamAct } from '../../test/support/model/team-acts.js';
+import { operationAnnotation, planAnnotation } from './model.js';
 
 const teamAct: fc.Arbitrary<TeamAct> = fc.oneof(
   {
@@ -55,10 +56,11 @@ const heartbeat = fc.constantFrom<Event[]>(
   named('nodes progressing', (world) => world.garden.care('Progressing')),
   named('nodes well', (world) => world.garden.care('True')),
 );
+const freeSlot: Event = ({ garden }) => garden.mark({ [operationAnnotation]: undefined });
 const others = fc.constantFrom<Event[]>(
   named('verify', (world) => world.verify()),
-  named('slot occupied', (world) => world.garden.occupySlot()),
-  named('slot free', (world) => world.garden.freeSlot()),
+  named('slot occupied', (world) => world.garden.mark({ [operationAnnotation]: 'rotate-credentials-start' })),
+  named('slot free', freeSlot),
   named('move', (world) => world.garden.move()),
   named('refuses', (world) => {
     world.garden.refusesApplies = true;
@@ -72,7 +74,7 @@ const others = fc.constantFrom<Event[]>(
   named('hibernated by a schedule', (world) => world.garden.hibernate()),
   named('version raised', (world) => world.garden.raiseVersion()),
   named('scaled by an operator', (world) => world.garden.scale(9)),
-  named('labels and annotations removed', (world) => world.garden.unmark()),
+  named('labels and annotations removed', (world) => world.garden.mark({ [planAnnotation]: undefined })),
   named('managers forgotten', (world) => world.garden.forgetManagers()),
   named('workers removed', (world) => world.garden.removeWorkers()),
 );
@@ -93,7 +95,7 @@ function calmDown(world: ModelWorld): void {
   garden.fault = null;
   garden.refusesApplies = false;
   garden.isAway = false;
-  garden.freeSlot();
+  freeSlot(world);
   if (world.row !== null) garden.acceptedTokens.add(world.row.connection.tokenVersion);
   world.verify();
   world.comeToRest();

@@ -247,7 +247,7 @@ describe('rendering', () => {
   });
 });
 
-describe('raised images', () => {
+describe('the image of a pool is raised', () => {
   const offered = (name: string, expirations: Readonly<Record<string, string | null>>) => ({
     name,
     versions: Object.entries(expirations).map(([version, expirationDate]) => {
@@ -263,21 +263,19 @@ describe('raised images', () => {
     return raisedIn(desired, workers, images, noon).pools[0]?.raisedImage ?? null;
   };
 
-  describe('the image of a pool is raised', () => {
-    const ubuntu = (version: string) => ({ name: 'ubuntu', version });
-    const arch = (version: string) => ({ name: 'arch', version });
+  const ubuntu = (version: string) => ({ name: 'ubuntu', version });
+  const arch = (version: string) => ({ name: 'arch', version });
 
-    it.each([
-      ['when the declared version has expired and a later one runs', ubuntu('24.4.0'), ubuntu('24.4.1'), '24.4.1'],
-      ['when the declared version is gone from the catalogue', ubuntu('22.4.9'), ubuntu('22.4.10'), '22.4.10'],
-      ['when the image is gone from the catalogue', arch('1.0.0'), arch('2.0.0'), '2.0.0'],
-      ['never while the declared version is offered', ubuntu('22.4.10'), ubuntu('24.4.1'), null],
-      ['never to an earlier version', ubuntu('24.4.2'), ubuntu('24.4.1'), null],
-      ['never to another image', ubuntu('24.4.0'), { name: 'arch', version: '99.0.0' }, null],
-      ['never without a declared version', { name: 'ubuntu' }, ubuntu('24.4.1'), null],
-    ])('%s', (_when, declared, runs, version) => {
-      expect(raisedTo(declared, runs)).toBe(version);
-    });
+  it.each([
+    ['when the declared version has expired and a later one runs', ubuntu('24.4.0'), ubuntu('24.4.1'), '24.4.1'],
+    ['when the declared version is gone from the catalogue', ubuntu('22.4.9'), ubuntu('22.4.10'), '22.4.10'],
+    ['when the image is gone from the catalogue', arch('1.0.0'), arch('2.0.0'), '2.0.0'],
+    ['never while the declared version is offered', ubuntu('22.4.10'), ubuntu('24.4.1'), null],
+    ['never to an earlier version', ubuntu('24.4.2'), ubuntu('24.4.1'), null],
+    ['never to another image', ubuntu('24.4.0'), { name: 'arch', version: '99.0.0' }, null],
+    ['never without a declared version', { name: 'ubuntu' }, ubuntu('24.4.1'), null],
+  ])('%s', (_when, declared, runs, version) => {
+    expect(raisedTo(declared, runs)).toBe(version);
   });
 });
 

@@ -7,7 +7,7 @@ import { authorities } from './catalogue.js';
 import type { DueStore, WaitingShoot } from './follow-shoots.js';
 import { probeGarden } from './return-of-the-garden.js';
 
-describe('authorities', () => {
+describe('certificate authorities of Shoots', () => {
   const { signal } = new AbortController();
   const aShoot = (uid: string, rotation: string | null = null) => ({
     namespace: 'garden-a',
@@ -32,36 +32,34 @@ describe('authorities', () => {
 
   const encoded = (pem: string): string => Buffer.from(pem).toString('base64');
 
-  describe('certificate authorities of Shoots', () => {
-    it('are read once, and returned in base64 as in kubeconfigs', async () => {
-      const garden = aGarden('PEM');
-      const all = authorities(only<GardenClient>(garden), 10);
+  it('are read once, and returned in base64 as in kubeconfigs', async () => {
+    const garden = aGarden('PEM');
+    const all = authorities(only<GardenClient>(garden), 10);
 
-      const [first, second] = [await all.read(aShoot('u1'), signal), await all.read(aShoot('u1'), signal)];
+    const [first, second] = [await all.read(aShoot('u1'), signal), await all.read(aShoot('u1'), signal)];
 
-      expect([first, second, garden.reads()]).toEqual([encoded('PEM'), encoded('PEM'), 1]);
-    });
+    expect([first, second, garden.reads()]).toEqual([encoded('PEM'), encoded('PEM'), 1]);
+  });
 
-    it('are read again after rotation progress, and for another Shoot', async () => {
-      const garden = aGarden('one', 'both', 'other');
-      const all = authorities(only<GardenClient>(garden), 10);
-      await all.read(aShoot('u1'), signal);
+  it('are read again after rotation progress, and for another Shoot', async () => {
+    const garden = aGarden('one', 'both', 'other');
+    const all = authorities(only<GardenClient>(garden), 10);
+    await all.read(aShoot('u1'), signal);
 
-      expect(await all.read(aShoot('u1', 'Prepared'), signal)).toBe(encoded('both'));
-      expect(await all.read(aShoot('u2'), signal)).toBe(encoded('other'));
-    });
+    expect(await all.read(aShoot('u1', 'Prepared'), signal)).toBe(encoded('both'));
+    expect(await all.read(aShoot('u2'), signal)).toBe(encoded('other'));
+  });
 
-    it('are read again while there is none, and after a failure', async () => {
-      const all = authorities(only<GardenClient>(aGarden(null, new GardenError('unreachable', 'away'), 'PEM')), 10);
+  it('are read again while there is none, and after a failure', async () => {
+    const all = authorities(only<GardenClient>(aGarden(null, new GardenError('unreachable', 'away'), 'PEM')), 10);
 
-      expect(await all.read(aShoot('u1'), signal)).toBeNull();
-      await expect(all.read(aShoot('u1'), signal)).rejects.toThrow(GardenError);
-      expect(await all.read(aShoot('u1'), signal)).toBe(encoded('PEM'));
-    });
+    expect(await all.read(aShoot('u1'), signal)).toBeNull();
+    await expect(all.read(aShoot('u1'), signal)).rejects.toThrow(GardenError);
+    expect(await all.read(aShoot('u1'), signal)).toBe(encoded('PEM'));
   });
 });
 
-describe('the probe', () => {
+describe('the garden probe', () => {
   beforeEach(() => {
     jest.useFakeTimers({ now: 0 });
     // Node.js has a clock of its own for these.
@@ -116,53 +114,51 @@ describe('the probe', () => {
     return { asked, returns };
   }
 
-  describe('the garden probe', () => {
-    it.each<Answer>(['unreachable', 'uncertain', 'server_error', 'unusable', 'credentials', 'throttled', 'hangs'])(
-      'reports the end of an outage (%s) once and within three seconds',
-      async (answer) => {
-        const backAt = 60_700;
+  it.each<Answer>(['unreachable', 'uncertain', 'server_error', 'unusable', 'credentials', 'throttled', 'hangs'])(
+    'reports the end of an outage (%s) once and within three seconds',
+    async (answer) => {
+      const backAt = 60_700;
 
-        const { returns } = await probe({ answer: (ms) => (ms < backAt ? answer : 'ok') }, 120);
-
-        expect(returns).toHaveLength(1);
-        expect(returns[0]).toBeGreaterThanOrEqual(backAt);
-        expect(returns[0]).toBeLessThan(backAt + 3_000);
-      },
-    );
-
-    it('makes no call while no cluster waits', async () => {
-      const { asked, returns } = await probe({ waiting: () => null, answer: () => 'ok' }, 60);
-
-      expect([asked, returns]).toEqual([[], []]);
-    });
-
-    it('reads the Shoot of a waiting cluster, or lists one Shoot when the cluster has no namespace', async () => {
-      const places = [
-        { namespace: null, name: 'new' },
-        { namespace: 'garden-acme', name: 'web' },
-      ] as const;
-
-      const { asked } = await probe({ waiting: (ms) => places[ms === 0 ? 0 : 1], answer: () => 'unreachable' }, 2);
-
-      expect(asked.map(({ what }) => what).slice(0, 2)).toEqual(['a list', 'web']);
-    });
-
-    it('treats a new waiting cluster as one that missed the return, and probes rarely while it waits', async () => {
-      const { asked, returns } = await probe(
-        { waiting: (ms) => (ms < 10_000 ? null : { namespace: 'garden-acme', name: 'broken' }), answer: () => 'ok' },
-        100,
-      );
+      const { returns } = await probe({ answer: (ms) => (ms < backAt ? answer : 'ok') }, 120);
 
       expect(returns).toHaveLength(1);
-      expect(asked.length).toBeLessThan(22);
-    });
+      expect(returns[0]).toBeGreaterThanOrEqual(backAt);
+      expect(returns[0]).toBeLessThan(backAt + 3_000);
+    },
+  );
 
-    it('counts every refusal about the Shoot as an answer', async () => {
-      const answers: Answer[] = ['rbac', 'not_found', 'refused'];
-      for (const answer of answers) {
-        const { returns } = await probe({ answer: (ms) => (ms < 5_000 ? 'unreachable' : answer) }, 20);
-        expect(returns).toHaveLength(1);
-      }
-    });
+  it('makes no call while no cluster waits', async () => {
+    const { asked, returns } = await probe({ waiting: () => null, answer: () => 'ok' }, 60);
+
+    expect([asked, returns]).toEqual([[], []]);
+  });
+
+  it('reads the Shoot of a waiting cluster, or lists one Shoot when the cluster has no namespace', async () => {
+    const places = [
+      { namespace: null, name: 'new' },
+      { namespace: 'garden-acme', name: 'web' },
+    ] as const;
+
+    const { asked } = await probe({ waiting: (ms) => places[ms === 0 ? 0 : 1], answer: () => 'unreachable' }, 2);
+
+    expect(asked.map(({ what }) => what).slice(0, 2)).toEqual(['a list', 'web']);
+  });
+
+  it('treats a new waiting cluster as one that missed the return, and probes rarely while it waits', async () => {
+    const { asked, returns } = await probe(
+      { waiting: (ms) => (ms < 10_000 ? null : { namespace: 'garden-acme', name: 'broken' }), answer: () => 'ok' },
+      100,
+    );
+
+    expect(returns).toHaveLength(1);
+    expect(asked.length).toBeLessThan(22);
+  });
+
+  it('counts every refusal about the Shoot as an answer', async () => {
+    const answers: Answer[] = ['rbac', 'not_found', 'refused'];
+    for (const answer of answers) {
+      const { returns } = await probe({ answer: (ms) => (ms < 5_000 ? 'unreachable' : answer) }, 20);
+      expect(returns).toHaveLength(1);
+    }
   });
 });

@@ -138,7 +138,7 @@ describe('failures of the provider', () => {
   });
 });
 
-describe('steps on a node', () => {
+describe('a node step', () => {
   const node = { shoot: { namespace: 'garden-t1', name: 'c1' }, name: 'web' };
 
   function aGarden() {
@@ -165,82 +165,80 @@ describe('steps on a node', () => {
     throw new GardenError(kind, 'shoot');
   };
 
-  describe('a node step', () => {
-    it('discards the actions after join data, so that the request time is read again', async () => {
-      const { deps, context } = aGarden();
-      const performed = await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
-      expect(performed).toMatchObject({ kind: 'done', seen: { joinUserData: '#cloud-config', actions: null } });
+  it('discards the actions after join data, so that the request time is read again', async () => {
+    const { deps, context } = aGarden();
+    const performed = await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
+    expect(performed).toMatchObject({ kind: 'done', seen: { joinUserData: '#cloud-config', actions: null } });
+  });
+
+  it('deletes the token when the joining has ended', async () => {
+    const { deps, context, shoot } = aGarden();
+    await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
+    expect([...shoot.tokens]).toEqual(['web']);
+
+    const performed = await performNodeStep(deps, context(nothingSeen), { do: 'endJoin', node });
+
+    expect(performed).toMatchObject({ kind: 'done', seen: { joinEndedIn: 1 } });
+    expect([...shoot.tokens]).toEqual([]);
+  });
+
+  it('treats unusable join data as no answer', async () => {
+    const { deps, context } = aGarden();
+    const renderJoinUserData = () => {
+      throw new TypeError('No server can join with this server.');
+    };
+    const performed = await performNodeStep({ ...deps, renderJoinUserData }, context(ready), {
+      do: 'prepareJoin',
+      node,
     });
+    expect(performed).toMatchObject({ kind: 'unanswered', error: { kind: 'unusable' } });
+  });
 
-    it('deletes the token when the joining has ended', async () => {
-      const { deps, context, shoot } = aGarden();
-      await performNodeStep(deps, context(ready), { do: 'prepareJoin', node });
-      expect([...shoot.tokens]).toEqual(['web']);
+  it.each(['cordon', 'evict'] as const)('discards a node that disappeared before %s', async (step) => {
+    const { deps, context } = aGarden();
+    const seen = { ...nothingSeen, node: aNode(), podsLeft: 2 };
+    const performed = await performNodeStep(deps, context(seen), { do: step, node });
+    expect(performed).toMatchObject({ kind: 'done', seen: { node: null, podsLeft: null } });
+  });
 
-      const performed = await performNodeStep(deps, context(nothingSeen), { do: 'endJoin', node });
+  it.each<[GardenErrorKind, GardenReport | null]>([
+    ['throttled', { kind: 'throttled', retryAfterMs: null }],
+    ['credentials', { kind: 'locked' }],
+    ['unreachable', null],
+    ['server_error', null],
+  ])('reports %s to the garden gate as far as it concerns the garden', async (kind, report) => {
+    const { deps, context, words } = aGarden();
+    const nodes = { ...deps.nodes, readNode: throwing(kind) };
+    await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
+    expect(words).toEqual([report]);
+  });
 
-      expect(performed).toMatchObject({ kind: 'done', seen: { joinEndedIn: 1 } });
-      expect([...shoot.tokens]).toEqual([]);
+  it('does not report a Shoot’s own answer to the garden gate', async () => {
+    const { deps, context, words } = aGarden();
+    const readNode = () => Promise.reject(new GardenError('credentials', 'shoot', { fromShoot: true }));
+    await performNodeStep({ ...deps, nodes: { ...deps.nodes, readNode } }, context(nothingSeen), {
+      do: 'readNode',
+      node,
     });
+    expect(words).toEqual([null]);
+  });
 
-    it('treats unusable join data as no answer', async () => {
-      const { deps, context } = aGarden();
-      const renderJoinUserData = () => {
-        throw new TypeError('No server can join with this server.');
-      };
-      const performed = await performNodeStep({ ...deps, renderJoinUserData }, context(ready), {
-        do: 'prepareJoin',
-        node,
-      });
-      expect(performed).toMatchObject({ kind: 'unanswered', error: { kind: 'unusable' } });
-    });
+  it('is skipped while the garden gate is paused', async () => {
+    const { deps, context, words } = aGarden();
+    const nodes = { ...deps.nodes, readNode: throwing('credentials') };
+    await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
 
-    it.each(['cordon', 'evict'] as const)('discards a node that disappeared before %s', async (step) => {
-      const { deps, context } = aGarden();
-      const seen = { ...nothingSeen, node: aNode(), podsLeft: 2 };
-      const performed = await performNodeStep(deps, context(seen), { do: step, node });
-      expect(performed).toMatchObject({ kind: 'done', seen: { node: null, podsLeft: null } });
-    });
+    const performed = await performNodeStep(deps, context(nothingSeen), { do: 'readNode', node });
 
-    it.each<[GardenErrorKind, GardenReport | null]>([
-      ['throttled', { kind: 'throttled', retryAfterMs: null }],
-      ['credentials', { kind: 'locked' }],
-      ['unreachable', null],
-      ['server_error', null],
-    ])('reports %s to the garden gate as far as it concerns the garden', async (kind, report) => {
-      const { deps, context, words } = aGarden();
-      const nodes = { ...deps.nodes, readNode: throwing(kind) };
-      await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
-      expect(words).toEqual([report]);
-    });
+    expect(performed).toMatchObject({ kind: 'paused' });
+    expect(words).toHaveLength(1);
+  });
 
-    it('does not report a Shoot’s own answer to the garden gate', async () => {
-      const { deps, context, words } = aGarden();
-      const readNode = () => Promise.reject(new GardenError('credentials', 'shoot', { fromShoot: true }));
-      await performNodeStep({ ...deps, nodes: { ...deps.nodes, readNode } }, context(nothingSeen), {
-        do: 'readNode',
-        node,
-      });
-      expect(words).toEqual([null]);
-    });
-
-    it('is skipped while the garden gate is paused', async () => {
-      const { deps, context, words } = aGarden();
-      const nodes = { ...deps.nodes, readNode: throwing('credentials') };
-      await performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node });
-
-      const performed = await performNodeStep(deps, context(nothingSeen), { do: 'readNode', node });
-
-      expect(performed).toMatchObject({ kind: 'paused' });
-      expect(words).toHaveLength(1);
-    });
-
-    it('rethrows errors that are not from the garden', async () => {
-      const { deps, context } = aGarden();
-      const nodes = { ...deps.nodes, readNode: () => Promise.reject(new Error('a bug')) };
-      await expect(performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node })).rejects.toThrow(
-        'a bug',
-      );
-    });
+  it('rethrows errors that are not from the garden', async () => {
+    const { deps, context } = aGarden();
+    const nodes = { ...deps.nodes, readNode: () => Promise.reject(new Error('a bug')) };
+    await expect(performNodeStep({ ...deps, nodes }, context(nothingSeen), { do: 'readNode', node })).rejects.toThrow(
+      'a bug',
+    );
   });
 });

@@ -4,34 +4,21 @@ import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { declaredClusters, isWatching, metric, wakeAll } from '../support/declared-clusters.js';
-import {
-  type Clusters,
-  OTHER_TOKEN,
-  type Reconciler,
-  type StartOptions,
-  startClusters,
-} from '../support/start-clusters.js';
+import { type Clusters, OTHER_TOKEN, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilRow } from '../support/until.js';
 
 const HOUR_MS = 3_600_000;
-const READER = 'r'.repeat(64);
 
 let at: Clusters;
-const started: Reconciler[] = [];
 beforeAll(async () => {
-  at = await startClusters({ readOnlyTokens: [READER] });
+  at = await startClusters();
 });
 afterAll(() => at.close());
 afterEach(() => at.cloud.admin.clearFaults());
 
-async function start(options?: StartOptions): Promise<Reconciler> {
-  const reconciler = await at.start(options);
-  started.push(reconciler);
-  return reconciler;
-}
-const stopAll = () => Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
-
-const { declare, declareOne, expectSuccess, expectCreatedOnce, shootsEver } = declaredClusters(() => at);
+const { start, stopAll, declare, declareOne, expectSuccess, expectCreatedOnce, shootsEver } = declaredClusters(
+  () => at,
+);
 
 /** Ready clusters that need no more steps. */
 async function readyClusters(reconciler: Reconciler, count: number) {

@@ -315,88 +315,68 @@ describe('pass faults', () => {
     /** Runs a pass that hangs forever at its n-th point. @returns false when it ended before */
     async function dieAt(world: World, point: number): Promise<boolean> {
       let reached = 0;
-      let died: () => void = () => undefined;
-      const death = new Promise<'died'>((resolve) => {
-        died = () => resolve('died');
-      });
+      const death = Promise.withResolvers<'died'>();
       const between = async () => {
         if (reached === point) {
-          died();
+          death.resolve('died');
           await new Promise(() => undefined);
         }
         reached += 1;
       };
-      const outcome = await Promise.race([passOn(world, between)(world.cluster.id, running()), death]);
-      return outcome === 'died';
+      return (await Promise.race([passOn(world, between)(world.cluster.id, running()), death.promise])) === 'died';
     }
 
-    async function everyPoint(scenario: (point: number) => Promise<boolean>): Promise<number> {
-      for (let point = 0; ; point += 1) {
-        if (!(await scenario(point))) return point;
-      }
-    }
+    const changed = { pools: [{ name: 'general', maximum: 9 }, { name: 'second' }] };
+    const ready = (world: World) => untilSettled(world, world.cluster.operationId);
+    const deleting = async (world: World) => {
+      await ready(world);
+      return at.requestDeletion(world.cluster);
+    };
+    const expectDeleted = async ({ cluster, garden }: World, operationId: string) => {
+      expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
+      expect(await at.row(cluster.id)).toBeUndefined();
+      expect(garden.model.shoot).toBeNull();
+    };
 
-    it('anywhere in a creation leaves exactly one Shoot', async () => {
-      const points = await everyPoint(async (point) => {
+    it.each<[string, number, (world: World) => Promise<string>, (world: World, operationId: string) => Promise<void>]>([
+      ['a creation leaves exactly one Shoot', 25, async ({ cluster }) => cluster.operationId, expectConverged],
+      [
+        'a change leaves the change applied',
+        7,
+        async (world) => {
+          await ready(world);
+          return (await at.change(world.cluster, changed)).operationId;
+        },
+        async (world, operationId) => {
+          await expectConverged(world, operationId);
+          const { spec } = world.garden.model.shoot ?? {};
+          expect(spec).toMatchObject({ provider: { workers: [{ maximum: 9 }, { maximum: 3 }] } });
+        },
+      ],
+      ['a deletion leaves nothing behind', 10, deleting, expectDeleted],
+      [
+        'the last pass of a deletion still ends the deletion',
+        4,
+        async (world) => {
+          const operationId = await deleting(world);
+          await passOn(world)(world.cluster.id, running());
+          world.garden.model.vanish();
+          await untilDue(world);
+          return operationId;
+        },
+        expectDeleted,
+      ],
+    ])('anywhere in %s', async (_what, pointsMin, begin, check) => {
+      let [point, died] = [0, true];
+      for (; died; point += 1) {
         const world = await aWorld(at);
-        const died = await dieAt(world, point);
-        await untilSettled(world, world.cluster.operationId);
-        await expectConverged(world, world.cluster.operationId);
-        return died;
-      });
-
-      expect(points).toBeGreaterThan(25);
-    });
-
-    it('anywhere in a change leaves the change applied', async () => {
-      const points = await everyPoint(async (point) => {
-        const world = await aWorld(at);
-        await untilSettled(world, world.cluster.operationId);
-        const changed = { pools: [{ name: 'general', maximum: 9 }, { name: 'second' }] };
-        const { operationId } = await at.change(world.cluster, changed);
-        const died = await dieAt(world, point);
-        await untilSettled(world, operationId);
-        await expectConverged(world, operationId);
-        expect(world.garden.model.shoot?.spec).toMatchObject({
-          provider: { workers: [{ maximum: 9 }, { maximum: 3 }] },
-        });
-        return died;
-      });
-
-      expect(points).toBeGreaterThan(7);
-    });
-
-    it('anywhere in a deletion leaves nothing behind', async () => {
-      const points = await everyPoint(async (point) => {
-        const world = await aWorld(at);
-        await untilSettled(world, world.cluster.operationId);
-        const operationId = await at.requestDeletion(world.cluster);
-        const died = await dieAt(world, point);
-        await untilSettled(world, operationId);
-        expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
-        expect(await at.row(world.cluster.id)).toBeUndefined();
-        expect(world.garden.model.shoot).toBeNull();
-        return died;
-      });
-
-      expect(points).toBeGreaterThan(10);
-    });
-
-    it('in the last pass of a deletion still ends the deletion', async () => {
-      const points = await everyPoint(async (point) => {
-        const world = await aWorld(at);
-        await untilSettled(world, world.cluster.operationId);
-        const operationId = await at.requestDeletion(world.cluster);
-        await passOn(world)(world.cluster.id, running());
-        world.garden.model.vanish();
-        await untilDue(world);
-        const died = await dieAt(world, point);
+        const operationId = await begin(world);
+        died = await dieAt(world, point);
         if ((await at.row(world.cluster.id)) !== undefined) await untilSettled(world, operationId);
-        expect(await at.operation(operationId)).toMatchObject({ state: 'succeeded' });
-        return died;
-      });
+        await check(world, operationId);
+      }
 
-      expect(points).toBeGreaterThan(4);
+      expect(point - 1).toBeGreaterThan(pointsMin);
     });
   });
 });

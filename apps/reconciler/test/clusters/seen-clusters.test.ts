@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.close());
 
-describe('clean-up', () => {
+describe('credentials of a deleted connection in a garden', () => {
   const MINUTE_MS = 60_000;
   const running = () => new AbortController().signal;
 
@@ -66,84 +66,80 @@ describe('clean-up', () => {
     return [secrets.some(isIt), credentialsBindings.some(isIt)];
   };
 
-  describe('credentials of a deleted connection in a garden', () => {
-    // This test comes before other reconcilers start: a scheduled job runs once per interval.
-    it('are found by a reconciler on its own', async () => {
-      await leave(`k${randomUUID().slice(0, 8)}`);
+  // This test comes before other reconcilers start: a scheduled job runs once per interval.
+  it('are found by a reconciler on its own', async () => {
+    await leave(`k${randomUUID().slice(0, 8)}`);
 
-      const reconciler = await at.start();
+    const reconciler = await at.start();
 
-      await waitFor('all clean-ups to be done', async () => (await rows()).length === 0);
-      const cleanups = await reconciler.metrics.registry.getSingleMetric('corral_garden_cleanups_total')?.get();
-      expect(cleanups?.values).toEqual([expect.objectContaining({ labels: { outcome: 'gone' }, value: 1 })]);
-      await reconciler.stop();
+    await waitFor('all clean-ups to be done', async () => (await rows()).length === 0);
+    const cleanups = await reconciler.metrics.registry.getSingleMetric('corral_garden_cleanups_total')?.get();
+    expect(cleanups?.values).toEqual([expect.objectContaining({ labels: { outcome: 'gone' }, value: 1 })]);
+    await reconciler.stop();
+  });
+
+  it('are deleted with Secret and binding', async () => {
+    const namespace = await waitFor('a Project', async () => {
+      const project = { name: 'tcleanup', labels: {}, annotations: {}, description: '' };
+      return (await at.garden.ensureProject(project)).namespace;
     });
+    const team = await at.addTeam();
+    const id = await at.addConnection(team);
+    await at.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, namespace]);
+    const { gardenName: name } = await at.prisma.connection.findUniqueOrThrow({ where: { id } });
+    await at.garden.applyCredentials({ namespace, name, token: PROJECT_TOKEN, labels: {} });
 
-    it('are deleted with Secret and binding', async () => {
-      const namespace = await waitFor('a Project', async () => {
-        const project = { name: 'tcleanup', labels: {}, annotations: {}, description: '' };
-        return (await at.garden.ensureProject(project)).namespace;
-      });
-      const team = await at.addTeam();
-      const id = await at.addConnection(team);
-      await at.pool.query('UPDATE team SET project_namespace = $2 WHERE id = $1', [team.id, namespace]);
-      const { gardenName: name } = await at.prisma.connection.findUniqueOrThrow({ where: { id } });
-      await at.garden.applyCredentials({ namespace, name, token: PROJECT_TOKEN, labels: {} });
+    await at.prisma.$transaction(async (tx) => removeConnection(tx, { teamId: team.id, id, now: await readClock(tx) }));
 
-      await at.prisma.$transaction(async (tx) =>
-        removeConnection(tx, { teamId: team.id, id, now: await readClock(tx) }),
-      );
+    // A pass that has lost its lease may still write them.
+    expect(await rows()).toEqual([expect.objectContaining({ name, failures: 0 })]);
+    expect((await rows())[0]?.due_in_ms).toBeGreaterThan(MINUTE_MS / 2);
+    expect(heldOnGarden(name)).toEqual([true, true]);
+    await cleanUpUntilGone();
+    expect(heldOnGarden(name)).toEqual([false, false]);
+  });
 
-      // A pass that has lost its lease may still write them.
-      expect(await rows()).toEqual([expect.objectContaining({ name, failures: 0 })]);
-      expect((await rows())[0]?.due_in_ms).toBeGreaterThan(MINUTE_MS / 2);
-      expect(heldOnGarden(name)).toEqual([true, true]);
-      await cleanUpUntilGone();
-      expect(heldOnGarden(name)).toEqual([false, false]);
-    });
+  it('stay while a Shoot uses them, and are deleted afterwards', async () => {
+    const { team, connectionId } = await at.addConnectionOfTeam();
+    const cluster = await at.declare(team, connectionId);
+    const reconciler = await at.start();
+    await reconciler.wake(cluster.id);
+    await untilEnded(at, cluster.operationId);
+    const { rows: held } = await at.pool.query(
+      'SELECT garden_name, project_namespace FROM connection JOIN team ON team_id = team.id WHERE connection.id = $1',
+      [connectionId],
+    );
+    const { garden_name: name, project_namespace: namespace } = held[0];
+    await leave(name, namespace);
 
-    it('stay while a Shoot uses them, and are deleted afterwards', async () => {
-      const { team, connectionId } = await at.addConnectionOfTeam();
-      const cluster = await at.declare(team, connectionId);
-      const reconciler = await at.start();
-      await reconciler.wake(cluster.id);
-      await untilEnded(at, cluster.operationId);
-      const { rows: held } = await at.pool.query(
-        'SELECT garden_name, project_namespace FROM connection JOIN team ON team_id = team.id WHERE connection.id = $1',
-        [connectionId],
-      );
-      const { garden_name: name, project_namespace: namespace } = held[0];
-      await leave(name, namespace);
+    const { outcomes } = await cleanUp();
 
-      const { outcomes } = await cleanUp();
+    expect(outcomes).toEqual(['waiting']);
+    expect(heldOnGarden(name)).toEqual([true, true]);
+    const deletion = await at.requestDeletion(cluster);
+    await reconciler.wake(cluster.id);
+    await untilEnded(at, deletion);
+    await cleanUpUntilGone();
+    expect(heldOnGarden(name)).toEqual([false, false]);
+    await reconciler.stop();
+  });
 
-      expect(outcomes).toEqual(['waiting']);
-      expect(heldOnGarden(name)).toEqual([true, true]);
-      const deletion = await at.requestDeletion(cluster);
-      await reconciler.wake(cluster.id);
-      await untilEnded(at, deletion);
-      await cleanUpUntilGone();
-      expect(heldOnGarden(name)).toEqual([false, false]);
-      await reconciler.stop();
-    });
+  it.each([
+    [0, 0, 10],
+    [3, 0, 80],
+    [30, 0, 3_600],
+    [0, 600, 610],
+  ])('after %i failures and a Retry-After of %i s are tried again %i s later', async (failures, asked, seconds) => {
+    await leave('kaway');
+    await at.pool.query('UPDATE garden_cleanup SET failures = $1', [failures]);
+    const throttled = new GardenError('throttled', 'delete secrets', { retryAfterSeconds: asked });
 
-    it.each([
-      [0, 0, 10],
-      [3, 0, 80],
-      [30, 0, 3_600],
-      [0, 600, 610],
-    ])('after %i failures and a Retry-After of %i s are tried again %i s later', async (failures, asked, seconds) => {
-      await leave('kaway');
-      await at.pool.query('UPDATE garden_cleanup SET failures = $1', [failures]);
-      const throttled = new GardenError('throttled', 'delete secrets', { retryAfterSeconds: asked });
+    await cleanUp({ ...at.garden, deleteCredentials: () => Promise.reject(throttled) });
 
-      await cleanUp({ ...at.garden, deleteCredentials: () => Promise.reject(throttled) });
-
-      const [row] = await rows();
-      expect(row?.failures).toBe(failures + 1);
-      expect(row?.due_in_ms).toBeGreaterThan(seconds * 1_000 - 5_000);
-      expect(row?.due_in_ms).toBeLessThan(seconds * 1_200 + 1_000);
-    });
+    const [row] = await rows();
+    expect(row?.failures).toBe(failures + 1);
+    expect(row?.due_in_ms).toBeGreaterThan(seconds * 1_000 - 5_000);
+    expect(row?.due_in_ms).toBeLessThan(seconds * 1_200 + 1_000);
   });
 });
 
@@ -162,8 +158,7 @@ describe('what passes and counts see', () => {
   });
 
   /** Nodes are counted after changes, or when a test makes them due. */
-  const start = (nodeCountIntervalMs = HOUR_MS): Promise<Reconciler> =>
-    at.start({ intervals: { sweep: 200 }, settings: { nodeCountIntervalMs } });
+  const start = () => at.start({ intervals: { sweep: 200 } });
 
   const twoPools: TestPool[] = [
     { name: 'general', minimum: 2 },

@@ -73,11 +73,9 @@ describe('rows', () => {
       const waiting = await declare();
       await records.recordPass(await take(waiting), aRecord(waiting));
 
-      expect(await leases.takeLease(draft.id, LEASE_MS)).toEqual({ kind: 'idle' });
-      expect(await leases.takeLease(empty.id, LEASE_MS)).toEqual({ kind: 'idle' });
-      expect(await leases.takeLease(onServers.id, LEASE_MS)).toEqual({ kind: 'idle' });
-      expect(await leases.takeLease(asClusterId(acme.id), LEASE_MS)).toEqual({ kind: 'idle' });
-      expect(await leases.takeLease(steady.id, LEASE_MS)).toEqual({ kind: 'idle' });
+      for (const id of [draft.id, empty.id, onServers.id, asClusterId(acme.id), steady.id]) {
+        expect(await leases.takeLease(id, LEASE_MS)).toEqual({ kind: 'idle' });
+      }
       const answer = await leases.takeLease(waiting.id, LEASE_MS);
       expect(answer).toEqual({ kind: 'not due', inMs: expect.any(Number) });
       expect(answer.kind === 'not due' && answer.inMs).toBeGreaterThan(HOUR_MS - 120_000);
@@ -235,53 +233,51 @@ describe('rows', () => {
   });
 });
 
-describe('what makes rows due', () => {
-  describe('the return of the garden', () => {
-    const waitsFor = async (reason: string, dueIn: string, since = '2026-01-01T00:00:00.000Z') => {
-      const { id } = await at.declare(acme, await at.addConnection(acme, `w-${randomUUID().slice(0, 8)}`));
-      await at.pool.query(
-        `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text, 'since', $4::text), due_at = now() + $3::interval, failures = 3
-       WHERE id = $1`,
-        [id, reason, dueIn, since],
-      );
-      return id;
-    };
+describe('the return of the garden', () => {
+  const waitsFor = async (reason: string, dueIn: string, since = '2026-01-01T00:00:00.000Z') => {
+    const { id } = await at.declare(acme, await at.addConnection(acme, `w-${randomUUID().slice(0, 8)}`));
+    await at.pool.query(
+      `UPDATE cluster SET waiting = jsonb_build_object('reason', $2::text, 'since', $4::text), due_at = now() + $3::interval, failures = 3
+     WHERE id = $1`,
+      [id, reason, dueIn, since],
+    );
+    return id;
+  };
 
-    const makeWaitingDue = () => leaseStore(at.pool, clusterTable).makeWaitingDue();
+  const makeWaitingDue = () => leaseStore(at.pool, clusterTable).makeWaitingDue();
 
-    it('makes leased clusters due too, since their pass may have started earlier', async () => {
-      const id = await waitsFor('GardenUnavailable', '-1 second');
-      const leases = leaseStore(at.pool, clusterTable);
-      const answer = await leases.takeLease(id, 1_000);
-      if (answer.kind !== 'taken') throw new Error(answer.kind);
+  it('makes leased clusters due too, since their pass may have started earlier', async () => {
+    const id = await waitsFor('GardenUnavailable', '-1 second');
+    const leases = leaseStore(at.pool, clusterTable);
+    const answer = await leases.takeLease(id, 1_000);
+    if (answer.kind !== 'taken') throw new Error(answer.kind);
 
-      expect(await makeWaitingDue()).toEqual([id]);
+    expect(await makeWaitingDue()).toEqual([id]);
 
-      expect(await leases.release(answer.lease, { nextPassMs: 3_600_000 })).toEqual({ kind: 'released', again: true });
+    expect(await leases.release(answer.lease, { nextPassMs: 3_600_000 })).toEqual({ kind: 'released', again: true });
+  });
+
+  it('makes only waiting clusters due', async () => {
+    const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
+    const newestSince = '2026-01-01T00:00:01.000Z';
+    waiting.push(await waitsFor('GardenUnavailable', '1 minute', newestSince));
+    expect(await dueStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
+      namespace: null,
+      name: expect.stringMatching(/^c/),
+      newestSince,
     });
+    expect(await dueStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
+    await waitsFor('UpstreamThrottled', '1 minute');
+    await waitsFor('GardenUnavailable', '-1 second');
 
-    it('makes only waiting clusters due', async () => {
-      const waiting = await Promise.all(Array.from({ length: 20 }, () => waitsFor('GardenUnavailable', '1 minute')));
-      const newestSince = '2026-01-01T00:00:01.000Z';
-      waiting.push(await waitsFor('GardenUnavailable', '1 minute', newestSince));
-      expect(await dueStore(at.pool).findWaiting(['GardenUnavailable'])).toEqual({
-        namespace: null,
-        name: expect.stringMatching(/^c/),
-        newestSince,
-      });
-      expect(await dueStore(at.pool).findWaiting(['GardenAccessDenied'])).toBeNull();
-      await waitsFor('UpstreamThrottled', '1 minute');
-      await waitsFor('GardenUnavailable', '-1 second');
+    const woken = await makeWaitingDue();
 
-      const woken = await makeWaitingDue();
-
-      expect(woken.toSorted()).toEqual(waiting.toSorted());
-      const { rows } = await at.pool.query(
-        'SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp() AND failures = 0',
-        [waiting],
-      );
-      expect(rows).toEqual([{ count: waiting.length }]);
-      expect(await makeWaitingDue()).toEqual([]);
-    });
+    expect(woken.toSorted()).toEqual(waiting.toSorted());
+    const { rows } = await at.pool.query(
+      'SELECT count(*)::int FROM cluster WHERE id = ANY ($1) AND due_at <= clock_timestamp() AND failures = 0',
+      [waiting],
+    );
+    expect(rows).toEqual([{ count: waiting.length }]);
+    expect(await makeWaitingDue()).toEqual([]);
   });
 });

@@ -206,7 +206,7 @@ describe('the deletion of their records', () => {
   }
 });
 
-describe('their zone', () => {
+describe('the demo zone', () => {
   let globex: TestTeam;
   beforeAll(async () => {
     globex = await at.addTeam('globex');
@@ -224,50 +224,48 @@ describe('their zone', () => {
       ({ zone }) => zone,
     );
 
-  describe('the demo zone', () => {
-    it('is synced with the teams’ zone, at the start and on schedule', async () => {
-      await at.pool.query('DELETE FROM dns_sync_run');
-      for (const reason of ['start', 'schedule'] as const) {
-        await at.workers.handlers['zone-sync']({ reason }, { signal: running() } as never);
-      }
+  it('is synced with the teams’ zone, at the start and on schedule', async () => {
+    await at.pool.query('DELETE FROM dns_sync_run');
+    for (const reason of ['start', 'schedule'] as const) {
+      await at.workers.handlers['zone-sync']({ reason }, { signal: running() } as never);
+    }
 
-      expect(await runs()).toEqual([DEMO_ZONE, DEMO_ZONE, ZONE, ZONE]);
-      const { rows } = await at.pool.query('SELECT name, of_demos FROM dns_zone ORDER BY name');
-      expect(rows).toEqual([
-        { name: DEMO_ZONE, of_demos: true },
-        { name: ZONE, of_demos: false },
-      ]);
-    });
+    expect(await runs()).toEqual([DEMO_ZONE, DEMO_ZONE, ZONE, ZONE]);
+    const { rows } = await at.pool.query('SELECT name, of_demos FROM dns_zone ORDER BY name');
+    expect(rows).toEqual([
+      { name: DEMO_ZONE, of_demos: true },
+      { name: ZONE, of_demos: false },
+    ]);
+  });
 
-    it('does not block the sync of the teams’ zone when it is missing upstream', async () => {
-      const misled = at.another({ demoZoneName: 'no-such.example.test' });
-      await at.pool.query('DELETE FROM dns_sync_run');
+  it('does not block the sync of the teams’ zone when it is missing upstream', async () => {
+    const misled = at.another({ demoZoneName: 'no-such.example.test' });
+    await at.pool.query('DELETE FROM dns_sync_run');
 
-      await misled.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
+    await misled.handlers['zone-sync']({ reason: 'schedule' }, { signal: running() } as never);
 
-      const { rows } = await at.pool.query('SELECT zone_name, state::text, failure FROM dns_sync_run ORDER BY 1');
-      expect(rows).toEqual([
-        { zone_name: ZONE, state: 'succeeded', failure: null },
-        { zone_name: 'no-such.example.test', state: 'failed', failure: expect.stringContaining('DEMO_ZONE_NAME') },
-      ]);
-    });
+    const { rows } = await at.pool.query('SELECT zone_name, state::text, failure FROM dns_sync_run ORDER BY 1');
+    expect(rows).toEqual([
+      { zone_name: ZONE, state: 'succeeded', failure: null },
+      { zone_name: 'no-such.example.test', state: 'failed', failure: expect.stringContaining('DEMO_ZONE_NAME') },
+    ]);
+  });
 
-    it('assigns drift to the demo’s team, and not to a team with the same label', async () => {
-      await addDemos(at, acme, ['globex'], 60);
-      put('www.globex');
-      put('nobody');
+  it('assigns drift to the demo’s team, and not to a team with the same label', async () => {
+    await addDemos(at, acme, ['globex'], 60);
+    put('www.globex');
+    put('nobody');
 
-      await syncDemos();
+    await syncDemos();
 
-      const { id } = await demoOf(at, 'globex');
-      const entries = await at.readEntries(`operation = 'drift'`);
-      expect(entries).toEqual([
-        expect.objectContaining({ name: 'nobody', team_id: null, demo_id: null }),
-        expect.objectContaining({ name: 'www.globex', team_id: acme.id, demo_id: id }),
-      ]);
-      expect(entries.map(({ team_id }) => team_id)).not.toContain(globex.id);
-      expect(await mirroredNames(at)).toEqual(['nobody', 'www.globex']);
-    });
+    const { id } = await demoOf(at, 'globex');
+    const entries = await at.readEntries(`operation = 'drift'`);
+    expect(entries).toEqual([
+      expect.objectContaining({ name: 'nobody', team_id: null, demo_id: null }),
+      expect.objectContaining({ name: 'www.globex', team_id: acme.id, demo_id: id }),
+    ]);
+    expect(entries.map(({ team_id }) => team_id)).not.toContain(globex.id);
+    expect(await mirroredNames(at)).toEqual(['nobody', 'www.globex']);
   });
 });
 

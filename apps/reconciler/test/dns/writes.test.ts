@@ -209,7 +209,7 @@ describe('settling', () => {
   });
 });
 
-describe('looking up actions', () => {
+describe('actions without a polling client', () => {
   const ACTION_MS = 30_000;
 
   let at: Reconciling;
@@ -305,50 +305,48 @@ describe('looking up actions', () => {
   };
   const actionCalls = () => at.cloud.admin.calls().byRoute['GET /v1/actions'] ?? 0;
 
-  describe('actions without a polling client', () => {
-    it('are looked up in one call until each has ended', async () => {
-      for (let n = 0; n < 30; n += 1) await write(`n${n}.acme`, 'add_records', { records: records('192.0.2.1') });
-      await pass(FRESH_MS);
+  it('are looked up in one call until each has ended', async () => {
+    for (let n = 0; n < 30; n += 1) await write(`n${n}.acme`, 'add_records', { records: records('192.0.2.1') });
+    await pass(FRESH_MS);
 
-      expect(await at.workers.lookUpActions()).toEqual({ asked: 30, failed: 0 });
-      expect(new Set(await statuses())).toEqual(new Set(['running']));
-      at.cloud.admin.advanceClock(ACTION_MS);
-      expect(await lookUpAgain()).toEqual({ asked: 30, failed: 0 });
+    expect(await at.workers.lookUpActions()).toEqual({ asked: 30, failed: 0 });
+    expect(new Set(await statuses())).toEqual(new Set(['running']));
+    at.cloud.admin.advanceClock(ACTION_MS);
+    expect(await lookUpAgain()).toEqual({ asked: 30, failed: 0 });
 
-      expect(new Set(await statuses())).toEqual(new Set(['success']));
-      expect(actionCalls()).toBe(2);
-      expect(await lookUpAgain()).toEqual({ asked: 0, failed: 0 });
-      expect(actionCalls()).toBe(2);
-    });
+    expect(new Set(await statuses())).toEqual(new Set(['success']));
+    expect(actionCalls()).toBe(2);
+    expect(await lookUpAgain()).toEqual({ asked: 0, failed: 0 });
+    expect(actionCalls()).toBe(2);
+  });
 
-    it('count as failed after a minute when they never end or are unknown upstream', async () => {
-      await write('one.acme', 'add_records', { records: records('192.0.2.1') });
-      await write('two.acme', 'add_records', { records: records('192.0.2.1') });
-      await at.pool.query('UPDATE dns_action SET id = 1 WHERE id = (SELECT max(id) FROM dns_action)');
-      await pass(FRESH_MS);
-      expect(await at.workers.lookUpActions()).toEqual({ asked: 2, failed: 0 });
-      expect(await statuses()).toEqual(['running', 'running']);
+  it('count as failed after a minute when they never end or are unknown upstream', async () => {
+    await write('one.acme', 'add_records', { records: records('192.0.2.1') });
+    await write('two.acme', 'add_records', { records: records('192.0.2.1') });
+    await at.pool.query('UPDATE dns_action SET id = 1 WHERE id = (SELECT max(id) FROM dns_action)');
+    await pass(FRESH_MS);
+    expect(await at.workers.lookUpActions()).toEqual({ asked: 2, failed: 0 });
+    expect(await statuses()).toEqual(['running', 'running']);
 
-      await at.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 seconds'`);
-      expect(await lookUpAgain()).toEqual({ asked: 2, failed: 2 });
+    await at.pool.query(`UPDATE dns_action SET started_at = started_at - interval '61 seconds'`);
+    expect(await lookUpAgain()).toEqual({ asked: 2, failed: 2 });
 
-      expect(await statuses()).toEqual(['error', 'error']);
-    });
+    expect(await statuses()).toEqual(['error', 'error']);
+  });
 
-    it('cause an immediate read of their sets when they failed, which corrects mirror and quota', async () => {
-      await write('www.acme', 'add_records', { records: records('192.0.2.1', '192.0.2.2') });
-      at.cloud.admin.advanceClock(ACTION_MS);
-      await lookUpAgain();
-      fail();
-      await write('www.acme', 'delete', null);
-      expect(await at.mirroredValues('www.acme')).toBeNull();
-      at.cloud.admin.advanceClock(ACTION_MS);
+  it('cause an immediate read of their sets when they failed, which corrects mirror and quota', async () => {
+    await write('www.acme', 'add_records', { records: records('192.0.2.1', '192.0.2.2') });
+    at.cloud.admin.advanceClock(ACTION_MS);
+    await lookUpAgain();
+    fail();
+    await write('www.acme', 'delete', null);
+    expect(await at.mirroredValues('www.acme')).toBeNull();
+    at.cloud.admin.advanceClock(ACTION_MS);
 
-      expect(await lookUpAgain()).toMatchObject({ failed: 1 });
-      await at.workers.settleWrites(running());
+    expect(await lookUpAgain()).toMatchObject({ failed: 1 });
+    await at.workers.settleWrites(running());
 
-      expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1', '192.0.2.2']);
-      expect(await at.readEntries('recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
-    });
+    expect(await at.mirroredValues('www.acme')).toEqual(['192.0.2.1', '192.0.2.2']);
+    expect(await at.readEntries('recheck_at IS NOT NULL OR records_ceiling IS NOT NULL')).toEqual([]);
   });
 });

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { leadershipStore } from '../../src/loop/leader.js';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { declaredClusters, isWatching, metric, wakeAll } from '../support/declared-clusters.js';
-import { type Clusters, type Reconciler, type StartOptions, startClusters } from '../support/start-clusters.js';
+import { type Clusters, startClusters } from '../support/start-clusters.js';
 import { untilRow } from '../support/until.js';
 
 const HOUR_MS = 3_600_000;
@@ -12,7 +12,6 @@ const TASKS = ['watch-shoots', 'probe-garden'];
 
 const redis: TestRedis | null = await redisForTests();
 let at: Clusters;
-const started: Reconciler[] = [];
 beforeAll(async () => {
   at = await startClusters();
 });
@@ -22,14 +21,7 @@ afterAll(async () => {
 });
 afterEach(() => at.cloud.admin.clearFaults());
 
-async function start(options?: StartOptions): Promise<Reconciler> {
-  const reconciler = await at.start(options);
-  started.push(reconciler);
-  return reconciler;
-}
-const stopAll = () => Promise.all(started.splice(0).map((reconciler) => reconciler.stop()));
-
-const { declare, declareOne, expectSuccess } = declaredClusters(() => at);
+const { start, stopAll, declare, declareOne, expectSuccess } = declaredClusters(() => at);
 
 const backends = [
   { backend: 'Postgres', missing: null },

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { buildServerWorkers, type ServerWorkers } from '../../src/servers/workers.js';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { type Clusters, PROJECT_TOKEN, type Reconciler, startClusters } from '../support/start-clusters.js';
+import { serverSettings } from '../support/start-servers.js';
 import { untilEnded } from '../support/until.js';
 
 let at: Clusters;
@@ -26,18 +27,7 @@ beforeAll(async () => {
   workers = buildServerWorkers(
     { pool, prisma, queue: reconciler.queue, metrics, log: silentLog },
     {
-      settings: {
-        concurrency: 4,
-        leaseMs: 5_000,
-        image: 'ubuntu-24.04',
-        times: {
-          rebuildGraceMs: 60_000,
-          adoptionMsMax: 3_600_000,
-          joinMsMax: 1_800_000,
-          commandMsMax: 604_800_000,
-          drainMsMax: 600_000,
-        },
-      },
+      settings: serverSettings,
       keys: at.keys,
       nodes: at.garden.nodes,
       projects: connectProjects({ baseUrl: at.cloud.apiUrl, timeoutMs: 60_000 }),

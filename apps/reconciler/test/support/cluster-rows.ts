@@ -1,36 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ClusterId, Condition, ConnectionId, OperationId, OperationWaiting, TeamId } from '@corral/contracts';
-import {
-  connectPool,
-  connectPrisma,
-  inTransaction,
-  type Pool,
-  type Prisma,
-  type Queryable,
-  rowClock,
-} from '@corral/database';
+import { connectPool, connectPrisma, inTransaction, type Pool, type Queryable, rowClock } from '@corral/database';
 import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
-
-/** A database in which clusters are declared like in the cluster API: in one transaction each, due immediately. */
-export interface ClusterRows {
-  readonly url: string;
-  readonly pool: Pool;
-  readonly prisma: Prisma;
-  addTeam(slug?: string): Promise<TestTeam>;
-  addConnection(team: TestTeam, ref?: string): Promise<ConnectionId>;
-  declare(team: TestTeam, connectionId: ConnectionId, declared?: Declared): Promise<TestCluster>;
-  /** Accepts a change: the generation grows, the open operation is superseded, the cluster is due. */
-  change(cluster: TestCluster, changed?: Changed): Promise<{ generation: number; operationId: OperationId }>;
-  requestDeletion(cluster: TestCluster): Promise<OperationId>;
-  row(clusterId: string): Promise<ClusterRow>;
-  /** Namespace and name of the cluster's Shoot. */
-  placeOf(cluster: TestCluster): Promise<[namespace: string, name: string]>;
-  operation(id: string): Promise<OperationRow>;
-  operationsOf(clusterId: string): Promise<OperationRow[]>;
-  /** Lets time pass for one row: moves its future times `ms` closer. */
-  pass(clusterId: string, ms: number): Promise<void>;
-  close(): Promise<void>;
-}
 
 export interface TestTeam {
   readonly id: TeamId;
@@ -114,7 +85,8 @@ const aSpec = {
 
 const aPool: TestPool = { name: 'general' };
 
-export async function openClusterRows(): Promise<ClusterRows> {
+/** A database in which clusters are declared like in the cluster API: in one transaction each, due immediately. */
+export async function openClusterRows() {
   const database = await createTestDatabase();
   const pool = connectPool({
     databaseUrl: database.url,
@@ -136,16 +108,18 @@ export async function openClusterRows(): Promise<ClusterRows> {
   };
 }
 
+export type ClusterRows = Awaited<ReturnType<typeof openClusterRows>>;
+
 /** The same in a database that the caller has. */
-export function clusterRows(pool: Pool): Omit<ClusterRows, 'url' | 'prisma' | 'close'> {
+export function clusterRows(pool: Pool) {
   const one = <T>(sql: string, values: unknown[]): Promise<T> => rowOf<T>(pool, sql, values);
   return {
     pool,
-    async addTeam(slug = `t-${randomBytes(4).toString('hex')}`) {
+    async addTeam(slug = `t-${randomBytes(4).toString('hex')}`): Promise<TestTeam> {
       const { id } = await one<{ id: TeamId }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       return { id, slug };
     },
-    async addConnection(team, ref = 'main') {
+    async addConnection(team: TestTeam, ref = 'main') {
       const { id } = await one<{ id: ConnectionId }>(
         `INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id, phase)
          VALUES ($1, $2, $2, 'hcloud', '{}', $3, 'k1', 'Ready') RETURNING id`,
@@ -154,10 +128,10 @@ export function clusterRows(pool: Pool): Omit<ClusterRows, 'url' | 'prisma' | 'c
       return id;
     },
     async declare(
-      team,
-      connectionId,
-      { name = `c-${randomBytes(4).toString('hex')}`, pools = [aPool], spec = {} } = {},
-    ) {
+      team: TestTeam,
+      connectionId: ConnectionId,
+      { name = `c-${randomBytes(4).toString('hex')}`, pools = [aPool], spec = {} }: Declared = {},
+    ): Promise<TestCluster> {
       const isDraft = pools.length === 0;
       return inTransaction(pool, async (tx) => {
         const { id } = await rowOf<{ id: ClusterId }>(
@@ -179,34 +153,37 @@ export function clusterRows(pool: Pool): Omit<ClusterRows, 'url' | 'prisma' | 'c
         return { id, team, operationId: operation.id };
       });
     },
-    change: (cluster, changed = {}) => inTransaction(pool, (tx) => accept(tx, cluster, changed)),
-    requestDeletion: (cluster) =>
+    /** Accepts a change: the generation grows, the open operation is superseded, the cluster is due. */
+    change: (cluster: TestCluster, changed: Changed = {}) => inTransaction(pool, (tx) => accept(tx, cluster, changed)),
+    requestDeletion: (cluster: TestCluster) =>
       inTransaction(pool, async (tx) => {
         await tx.query('UPDATE cluster SET deletion_requested_at = clock_timestamp() WHERE id = $1', [cluster.id]);
         return (await accept(tx, cluster, { kind: 'cluster.delete' })).operationId;
       }),
-    row: (clusterId) =>
+    row: (clusterId: string) =>
       one<ClusterRow>(
         `SELECT *, coalesce(due_at <= ${rowClock}, false) AS is_due,
                 (extract(epoch FROM due_at - clock_timestamp()) * 1000)::float8 AS due_in_ms
          FROM cluster WHERE id = $1`,
         [clusterId],
       ),
-    async placeOf({ id }) {
+    /** Namespace and name of the cluster's Shoot. */
+    async placeOf({ id }: TestCluster): Promise<[namespace: string, name: string]> {
       const { project_namespace, shoot_name } = await one<{ project_namespace: string; shoot_name: string }>(
         `SELECT project_namespace, shoot_name FROM cluster JOIN team ON team.id = cluster.team_id WHERE cluster.id = $1`,
         [id],
       );
       return [project_namespace, shoot_name];
     },
-    operation: (id) => one<OperationRow>('SELECT * FROM operation WHERE id = $1', [id]),
-    async operationsOf(clusterId) {
+    operation: (id: string) => one<OperationRow>('SELECT * FROM operation WHERE id = $1', [id]),
+    async operationsOf(clusterId: string) {
       const { rows } = await pool.query('SELECT * FROM operation WHERE target_id = $1 ORDER BY generation', [
         clusterId,
       ]);
       return rows as OperationRow[];
     },
-    async pass(clusterId, ms) {
+    /** Lets time pass for one row: moves its future times `ms` closer. */
+    async pass(clusterId: string, ms: number) {
       await pool.query(
         `UPDATE cluster SET due_at = due_at - make_interval(secs => $2::float8 / 1000),
                             lease_until = lease_until - make_interval(secs => $2::float8 / 1000) WHERE id = $1`,

@@ -1,11 +1,12 @@
 import type { ConnectionId } from '@corral/contracts';
 import { expect } from '@jest/globals';
 import type { Declared, TestCluster } from './cluster-rows.js';
-import type { Clusters, Reconciler } from './start-clusters.js';
+import type { Clusters, Reconciler, StartOptions } from './start-clusters.js';
 import { untilEnded } from './until.js';
 
 /** Clusters of one file: declared, and awaited. @param at what the file has started by then */
 export function declaredClusters(at: () => Clusters) {
+  const started: Reconciler[] = [];
   async function declareOne(declared?: Declared): Promise<TestCluster & { connectionId: ConnectionId }> {
     const { team, connectionId } = await at().addConnectionOfTeam();
     return { ...(await at().declare(team, connectionId, declared)), connectionId };
@@ -20,6 +21,12 @@ export function declaredClusters(at: () => Clusters) {
       .cloud.admin.garden.shootHistory()
       .filter((life) => life.name === shootName).length;
   return {
+    async start(options?: StartOptions): Promise<Reconciler> {
+      const reconciler = await at().start(options);
+      started.push(reconciler);
+      return reconciler;
+    },
+    stopAll: () => Promise.all(started.splice(0).map((reconciler) => reconciler.stop())),
     declareOne,
     declare: (count: number) => Promise.all(Array.from({ length: count }, () => declareOne())),
     expectSuccess,

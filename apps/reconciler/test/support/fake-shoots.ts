@@ -25,25 +25,13 @@ export interface FakeShoot {
   evictions: number;
 }
 
-export interface FakeShoots {
-  readonly nodes: ShootNodes;
-  add(name: string): FakeShoot;
-  of(name: string): FakeShoot;
-  /** Registers the node of a machine with join data, or reuses the existing Node. */
-  register(shootName: string, nodeName: string): FakeNode;
-  /** Number of nodes that were deleted without an eviction. */
-  undrained(): number;
-  /** Nodes of any Shoot, by name. */
-  nodesNamed(nodeName: string): { readonly shoot: string; readonly node: FakeNode }[];
-}
-
 const apiServerOf = (shootName: string): string => `https://api.${shootName}.example.org`;
 /** @returns the name of the Shoot in the user data, or null */
 export const shootIn = (userData: string | null): string | null =>
   /https:\/\/api\.([a-z0-9-]+)\.example\.org/.exec(userData ?? '')?.[1] ?? null;
 
 /** Shoots in memory, as their own API servers present them. */
-export function fakeShoots(): FakeShoots {
+export function fakeShoots() {
   const shoots = new Map<string, FakeShoot>();
   let uids = 0;
   let undrained = 0;
@@ -64,11 +52,12 @@ export function fakeShoots(): FakeShoots {
   };
   return {
     of,
+    /** Number of nodes that were deleted without an eviction. */
     undrained: () => undrained,
-    add(name) {
-      const shoot = {
+    add(name: string) {
+      const shoot: FakeShoot = {
         nodes: new Map(),
-        tokens: new Set<string>(),
+        tokens: new Set(),
         isUp: true,
         hasWorkerPool: true,
         keepsPods: false,
@@ -78,7 +67,8 @@ export function fakeShoots(): FakeShoots {
       shoots.set(name, shoot);
       return shoot;
     },
-    register(shootName, nodeName) {
+    /** Registers the node of a machine with join data, or reuses the existing Node. */
+    register(shootName: string, nodeName: string) {
       const shoot = of(shootName);
       const known = shoot.nodes.get(nodeName);
       if (known !== undefined) {
@@ -92,7 +82,8 @@ export function fakeShoots(): FakeShoots {
       shoot.evictions = 0;
       return node;
     },
-    nodesNamed: (nodeName) =>
+    /** Nodes of any Shoot, by name. */
+    nodesNamed: (nodeName: string) =>
       [...shoots].flatMap(([shoot, { nodes }]) => {
         const node = nodes.get(nodeName);
         return node === undefined ? [] : [{ shoot, node }];
@@ -138,8 +129,9 @@ export function fakeShoots(): FakeShoots {
         if (nodes.get(name)?.isReady === true && evictions === 0) undrained += 1;
         nodes.delete(name);
       },
-    },
+    } satisfies ShootNodes as ShootNodes,
   };
 }
+export type FakeShoots = ReturnType<typeof fakeShoots>;
 
 const certificate = '-----BEGIN CERTIFICATE-----\nTUlJQg==\n-----END CERTIFICATE-----\n';

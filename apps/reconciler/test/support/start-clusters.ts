@@ -1,8 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { ClusterId, ConnectionId } from '@corral/contracts';
-import { connectGarden, type GardenClient } from '@corral/garden';
+import { connectGarden } from '@corral/garden';
 import { readPrices, verifyToken } from '@corral/hcloud';
-import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
+import { type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import {
   type BackendOptions,
   connectQueue,
@@ -15,32 +15,15 @@ import { KeyRing } from '@corral/secrets';
 import { createMetrics, type Log, type Metrics, silentLog } from '@corral/service';
 import { schedule } from '../../src/build-workers.js';
 import { buildClusterWorkers, type ClusterSettings, type ClusterWorkers } from '../../src/clusters/workers.js';
-import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
+import { openClusterRows, type TestTeam } from './cluster-rows.js';
 
 export const PROJECT_TOKEN = 'p'.repeat(64);
 export const OTHER_TOKEN = 'q'.repeat(64);
-
-/** Clusters in a separate garden, with a real Postgres, a real queue and the local cloud. */
-export interface Clusters extends ClusterRows {
-  readonly cloud: LocalCloud;
-  readonly garden: GardenClient;
-  readonly keys: KeyRing;
-  /** A connection whose token the provider takes, of the team of this file. */
-  addConnectionOfTeam(): Promise<{ team: TestTeam; connectionId: ConnectionId }>;
-  /** The same for a team of its own. It takes a second until the garden has its Project. */
-  addTeamWithConnection(): Promise<{ team: TestTeam; connectionId: ConnectionId }>;
-  seal(connectionId: ConnectionId, token: string): Promise<void>;
-  /** A reconciler as a process would run it. */
-  start(options?: StartOptions): Promise<Reconciler>;
-}
 
 export interface StartOptions {
   readonly settings?: Partial<ClusterSettings>;
   readonly intervals?: Partial<Intervals>;
   readonly redisUrl?: string | undefined;
-  readonly closeMs?: number;
-  /** Timeout of a call to the garden. Default: 30 s. */
-  readonly gardenTimeoutMs?: number;
   readonly log?: Log;
 }
 
@@ -68,10 +51,8 @@ const shortIntervals = { sweep: 1_000, verify: 1_000, sync: 1, settle: 1, lookUp
 
 const fast = { createMs: 200, reconcileMs: 120, hibernateMs: 120, wakeMs: 120, deleteMs: 150 };
 
-export async function startClusters(
-  cloudOptions: Partial<LocalCloudOptions> = {},
-  key = randomBytes(32),
-): Promise<Clusters> {
+/** Clusters in a separate garden, with a real Postgres, a real queue and the local cloud. */
+export async function startClusters(cloudOptions: Partial<LocalCloudOptions> = {}, key = randomBytes(32)) {
   const rows = await openClusterRows();
   const cloud = await startLocalCloud({
     tokens: ['x'.repeat(64)],
@@ -80,11 +61,11 @@ export async function startClusters(
     garden: fast,
     ...cloudOptions,
   });
-  const connect = (timeoutMs = 30_000) =>
+  const connect = () =>
     connectGarden({
       kubeconfigText: cloud.gardenKubeconfigs.reconciler,
       cloudProfileName: 'hcloud',
-      timeoutMs,
+      timeoutMs: 30_000,
       log: silentLog,
     });
   const garden = connect();
@@ -111,16 +92,19 @@ export async function startClusters(
     garden,
     keys,
     seal,
+    /** A connection whose token the provider takes, of the team of this file. */
     async addConnectionOfTeam() {
       shared ??= rows.addTeam();
       return connected(await shared);
     },
+    /** The same for a team of its own. It takes a second until the garden has its Project. */
     addTeamWithConnection: async () => connected(await rows.addTeam()),
-    async start({ settings = {}, intervals = {}, redisUrl, closeMs = 1_000, gardenTimeoutMs, log = silentLog } = {}) {
+    /** A reconciler as a process would run it. */
+    async start({ settings = {}, intervals = {}, redisUrl, log = silentLog }: StartOptions = {}) {
       const backend: BackendOptions = { redisUrl, databaseUrl: rows.url };
       const metrics = createMetrics({ service: `test-${randomUUID()}` });
       const queue = connectQueue({ ...backend, log });
-      const client = connect(gardenTimeoutMs);
+      const client = connect();
       const services = { pool: rows.pool, prisma: rows.prisma, queue, metrics, log };
       const workers = buildClusterWorkers(services, {
         settings: { ...clusterSettings, ...settings },
@@ -143,7 +127,7 @@ export async function startClusters(
         queues,
         log,
         metrics,
-        closeMs,
+        closeMs: 1_000,
         lockMs: 2_000,
       });
       await worker.ready;
@@ -172,3 +156,4 @@ export async function startClusters(
     },
   };
 }
+export type Clusters = Awaited<ReturnType<typeof startClusters>>;

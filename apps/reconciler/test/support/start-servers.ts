@@ -1,19 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import type { ConnectionId, OperationWaiting, ServerId } from '@corral/contracts';
+import type { OperationWaiting, ServerId } from '@corral/contracts';
 import { connectProjects } from '@corral/hcloud';
 import {
   type FaultRule,
   type LocalCloud,
   type LocalCloudOptions,
-  type Server,
   type ServerOptions,
   startLocalCloud,
 } from '@corral/local-cloud';
 import { connectQueue } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { createMetrics, silentLog } from '@corral/service';
-import { buildServerWorkers, type ServerSettings, type ServerWorkers } from '../../src/servers/workers.js';
-import { type ClusterRows, openClusterRows, type TestTeam } from './cluster-rows.js';
+import { buildServerWorkers, type ServerSettings } from '../../src/servers/workers.js';
+import { openClusterRows } from './cluster-rows.js';
 import { type FakeShoots, fakeShoots, shootIn } from './fake-shoots.js';
 
 export const PROJECT_TOKEN = 'p'.repeat(64);
@@ -44,37 +43,9 @@ interface ServerRow {
   };
 }
 
-/** Servers of a team in a project of the local cloud, and the loop over them. */
-export interface Servers extends ClusterRows {
-  readonly cloud: LocalCloud;
-  readonly workers: ServerWorkers;
-  /** The contents of the clusters, by the names of their Shoots. */
-  readonly shoots: FakeShoots;
-  readonly connectionId: ConnectionId;
-  readonly team: TestTeam;
-  /** Makes a server at the provider, and the acknowledged intent to adopt it. */
-  acknowledge(options?: ServerOptions): Promise<{ id: ServerId; serverId: number }>;
-  /** Acknowledges once more a server that failed, as the API does. */
-  acknowledgeAgain(id: ServerId): Promise<void>;
-  /** Asks to detach the server, as the API does. */
-  deregister(id: ServerId): Promise<void>;
-  /** One pass, as if its time had come. */
-  passNow(id: ServerId): Promise<void>;
-  /** Passes until the server rests, however often that takes. @returns undefined when it was forgotten */
-  untilIdle(id: ServerId): Promise<ServerRow | undefined>;
-  server(id: ServerId): Promise<ServerRow | undefined>;
-  /** Returns the server as the provider has it, with how often it was rebuilt. */
-  atProvider(serverId: number): Server;
-  useToken(token: string): Promise<void>;
-  /** Ends faults, and lets the provider accept the connection and its token again. */
-  heal(): Promise<void>;
-  /** Breaks the next rebuilds of a server, or with null all of them. The default is one. */
-  breakRebuild(serverId: number, effect: FaultRule['effect'], times?: number | null): void;
-}
-
 const onTheirWay = ['Adopting', 'Rebuilding', 'Joining', 'Leaving', 'Deregistering'];
 
-const serverSettings: ServerSettings = {
+export const serverSettings: ServerSettings = {
   concurrency: 4,
   leaseMs: 5_000,
   image: 'ubuntu-24.04',
@@ -87,7 +58,8 @@ const serverSettings: ServerSettings = {
   },
 };
 
-export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}): Promise<Servers> {
+/** Servers of a team in a project of the local cloud, and the loop over them. */
+export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}) {
   const rows = await openClusterRows();
   const cloud = await startLocalCloud({
     tokens: ['x'.repeat(64)],
@@ -140,6 +112,7 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
        UPDATE adopted_server SET operation_id = begun.id, due_at = clock_timestamp() - interval '1 s' FROM begun WHERE adopted_server.id = $1`,
       [id, kind],
     );
+  /** One pass, as if its time had come. */
   const passNow = async (id: ServerId): Promise<void> => {
     // Columns hold whole milliseconds, rounded: what is due this very moment could be due in the future.
     await rows.pool.query("UPDATE adopted_server SET due_at = clock_timestamp() - interval '1 s' WHERE id = $1", [id]);
@@ -149,25 +122,29 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
     ...rows,
     cloud,
     workers,
+    /** The contents of the clusters, by the names of their Shoots. */
     shoots,
     connectionId,
     team,
     server,
     passNow,
     useToken,
+    /** Ends faults, and lets the provider accept the connection and its token again. */
     async heal() {
       cloud.admin.clearFaults();
       cloud.admin.addProjectToken(PROJECT_TOKEN);
       await useToken(PROJECT_TOKEN);
       await rows.pool.query("UPDATE connection SET phase = 'Ready', verify_at = NULL, verified_at = NULL");
     },
-    breakRebuild: (serverId, effect, times = 1) =>
+    /** Breaks the next rebuilds of a server, or with null all of them. */
+    breakRebuild: (serverId: number, effect: FaultRule['effect'], times: number | null = 1) =>
       void cloud.admin.addFaults({
         match: { method: 'POST', path: `/v1/servers/${serverId}/actions/rebuild` },
         times,
         effect,
       }),
-    async acknowledge(options = {}) {
+    /** Makes a server at the provider, and the acknowledged intent to adopt it. */
+    async acknowledge(options: ServerOptions = {}) {
       const made = cloud.admin.addServer(PROJECT_TOKEN, options);
       const { rows: inserted } = await rows.pool.query<{ id: ServerId }>(
         `INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind, due_at)
@@ -185,7 +162,8 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       await beginOperation(id, 'server.adopt');
       return { id, serverId: made.id };
     },
-    async acknowledgeAgain(id) {
+    /** Acknowledges once more a server that failed, as the API does. */
+    async acknowledgeAgain(id: ServerId) {
       await rows.pool.query(
         `UPDATE adopted_server SET phase = 'Adopting', message = '', generation = generation + 1, image = NULL,
                 rebuild_asked_at = NULL, rebuild_action_id = NULL, acknowledged_at = clock_timestamp() WHERE id = $1`,
@@ -193,14 +171,16 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       );
       await beginOperation(id, 'server.adopt');
     },
-    async deregister(id) {
+    /** Asks to detach the server, as the API does. */
+    async deregister(id: ServerId) {
       await rows.pool.query(
         `UPDATE adopted_server SET phase = 'Deregistering', deregister_requested_at = clock_timestamp() WHERE id = $1`,
         [id],
       );
       await beginOperation(id, 'server.deregister');
     },
-    async untilIdle(id) {
+    /** Passes until the server rests, however often that takes. @returns undefined when it was forgotten */
+    async untilIdle(id: ServerId) {
       for (let passes = 0; passes < 50; passes += 1) {
         await passNow(id);
         const row = await server(id);
@@ -212,7 +192,8 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
       }
       throw new Error(`The server ${id} does not become idle: ${JSON.stringify(await server(id))}`);
     },
-    atProvider(serverId) {
+    /** Returns the server as the provider has it, with how often it was rebuilt. */
+    atProvider(serverId: number) {
       const found = cloud.admin.servers().find((each) => each.id === serverId);
       if (found === undefined) throw new Error(`There is no server ${serverId}.`);
       return found;
@@ -224,6 +205,8 @@ export async function startServers(cloudOptions: Partial<LocalCloudOptions> = {}
     },
   };
 }
+
+export type Servers = Awaited<ReturnType<typeof startServers>>;
 
 /** Boots a server that was rebuilt with join data. */
 function bootJoined(cloud: LocalCloud, shoots: FakeShoots, { server_id: serverId }: ServerRow): void {

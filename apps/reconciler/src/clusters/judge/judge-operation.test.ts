@@ -288,7 +288,7 @@ describe('failures', () => {
   });
 });
 
-describe('what keeps an operation', () => {
+describe('an open operation', () => {
   const at = minutesLater(9);
   const overQuota = { lastErrors: [{ codes: ['ERR_INFRA_QUOTA_EXCEEDED'] }] };
   const outOfStock = {
@@ -309,110 +309,106 @@ describe('what keeps an operation', () => {
     return present({ ...shoot, metadata: { ...shoot.metadata, finalizers } });
   };
 
-  describe('an open operation', () => {
-    it.each(['Error', 'Processing'])('says what it waits for while the garden tries again (%s)', (state) => {
-      const verdict = judge(anUpdatedDesired(), present(anUpdatedShoot(state, outOfStock)), at);
+  it.each(['Error', 'Processing'])('says what it waits for while the garden tries again (%s)', (state) => {
+    const verdict = judge(anUpdatedDesired(), present(anUpdatedShoot(state, outOfStock)), at);
 
-      expect(verdict.operation).toMatchObject({ to: 'running' });
-      expect(verdict.waiting).toEqual({
-        reason: 'ProviderOutOfStock',
-        message: 'The provider has no capacity left for a machine type in hel1. Concerned: node pool general (cpx31).',
-        since: at.toISOString(),
-      });
-      expect(reconciledIn(verdict)).toMatchObject({ status: 'False', reason: verdict.waiting?.reason });
-      expect(reconciledIn(verdict)?.message).toBe(verdict.waiting?.message);
+    expect(verdict.operation).toMatchObject({ to: 'running' });
+    expect(verdict.waiting).toEqual({
+      reason: 'ProviderOutOfStock',
+      message: 'The provider has no capacity left for a machine type in hel1. Concerned: node pool general (cpx31).',
+      since: at.toISOString(),
     });
+    expect(reconciledIn(verdict)).toMatchObject({ status: 'False', reason: verdict.waiting?.reason });
+    expect(reconciledIn(verdict)?.message).toBe(verdict.waiting?.message);
+  });
 
-    it('keeps the start of its wait while the reason stays', () => {
-      const waiting = { reason: 'ProviderOutOfStock', message: 'No.', since: minutesLater(3).toISOString() };
-      const since = (reason: string) =>
-        judge(anUpdatedDesired({ waiting: { ...waiting, reason } }), present(anUpdatedShoot('Error', outOfStock)), at)
-          .waiting?.since;
+  it('keeps the start of its wait while the reason stays', () => {
+    const waiting = { reason: 'ProviderOutOfStock', message: 'No.', since: minutesLater(3).toISOString() };
+    const since = (reason: string) =>
+      judge(anUpdatedDesired({ waiting: { ...waiting, reason } }), present(anUpdatedShoot('Error', outOfStock)), at)
+        .waiting?.since;
 
-      expect([since('ProviderOutOfStock'), since('Retrying')]).toEqual([waiting.since, at.toISOString()]);
+    expect([since('ProviderOutOfStock'), since('Retrying')]).toEqual([waiting.since, at.toISOString()]);
+  });
+
+  it('names the finalizers that keep a Shoot whose deletion is complete', () => {
+    const kept = judge(deleting, going(['example.org/keep']), at);
+
+    expect(kept).toMatchObject({
+      operation: { to: 'running' },
+      waiting: {
+        reason: 'CleanupBlocked',
+        message:
+          'The cluster is gone, but finalizers of others keep its entry in the garden: example.org/keep. Whoever set them has to remove them.',
+      },
     });
+    expect(reconciledIn(kept)).toMatchObject({ reason: 'CleanupBlocked', message: kept.waiting?.message });
+  });
 
-    it('names the finalizers that keep a Shoot whose deletion is complete', () => {
-      const kept = judge(deleting, going(['example.org/keep']), at);
+  it.each([
+    ['while the garden deletes', going(['gardener', 'example.org/keep'], 'Processing')],
+    ['with finalizers of the garden', going(['gardener', 'gardener.cloud/reference-protection'])],
+  ])('waits for no finalizer %s', (_when, seen) => {
+    expect(judge(deleting, seen, at).waiting).toBeNull();
+  });
 
-      expect(kept).toMatchObject({
-        operation: { to: 'running' },
-        waiting: {
-          reason: 'CleanupBlocked',
-          message:
-            'The cluster is gone, but finalizers of others keep its entry in the garden: example.org/keep. Whoever set them has to remove them.',
-        },
-      });
-      expect(reconciledIn(kept)).toMatchObject({ reason: 'CleanupBlocked', message: kept.waiting?.message });
+  it('says what keeps its fields from it', () => {
+    const pools = [aPool({ maximum: 9 })];
+    const desired = anUpdatedDesired({}, { pools: [aPool()] });
+    const path = { 'f:maximum': {} };
+    const fields = { 'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': path } } } };
+    const { spec } = aShoot({ ...desired, pools });
+    const shoot = anUpdatedShoot('Succeeded', { spec, managers: [ourHold, aManager('kubectl-edit', fields)] });
+
+    expect(judge(desired, present(shoot), at).waiting).toMatchObject({
+      reason: 'Drifted',
+      message: expect.stringContaining('maximum of node pool general is 9 instead of 3 (kubectl-edit)'),
     });
+  });
 
-    it.each([
-      ['while the garden deletes', going(['gardener', 'example.org/keep'], 'Processing')],
-      ['with finalizers of the garden', going(['gardener', 'gardener.cloud/reference-protection'])],
-    ])('waits for no finalizer %s', (_when, seen) => {
-      expect(judge(deleting, seen, at).waiting).toBeNull();
-    });
+  it.each([
+    ['a change goes on', anUpdatedDesired(), present(anUpdatedShoot('Processing'))],
+    ['it has succeeded', anUpdatedDesired(), present(anUpdatedShoot('Succeeded'))],
+    ['the cluster is about to be created', aDesired(), absent],
+    ['it is no longer open', aSteadyDesired(), present(failing)],
+    ['it has failed', anUpdatedDesired({ retriedGeneration: 2 }), present(anUpdatedShoot('Failed', overQuota))],
+  ])('waits for nothing when %s', (_when, desired, seen) => {
+    expect(judge(desired, seen, at).waiting).toBeNull();
+  });
 
-    it('says what keeps its fields from it', () => {
-      const pools = [aPool({ maximum: 9 })];
-      const desired = anUpdatedDesired({}, { pools: [aPool()] });
-      const path = { 'f:maximum': {} };
-      const fields = { 'f:spec': { 'f:provider': { 'f:workers': { 'k:{"name":"p1a2b3"}': path } } } };
-      const { spec } = aShoot({ ...desired, pools });
-      const shoot = anUpdatedShoot('Succeeded', { spec, managers: [ourHold, aManager('kubectl-edit', fields)] });
+  it('waits for the confirmation of its connection', () => {
+    const unverified = aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } });
 
-      expect(judge(desired, present(shoot), at).waiting).toMatchObject({
-        reason: 'Drifted',
-        message: expect.stringContaining('maximum of node pool general is 9 instead of 3 (kubectl-edit)'),
-      });
-    });
+    expect(judge(unverified, absent, at).waiting?.reason).toBe('ConnectionNotReady');
+  });
 
-    it.each([
-      ['a change goes on', anUpdatedDesired(), present(anUpdatedShoot('Processing'))],
-      ['it has succeeded', anUpdatedDesired(), present(anUpdatedShoot('Succeeded'))],
-      ['the cluster is about to be created', aDesired(), absent],
-      ['it is no longer open', aSteadyDesired(), present(failing)],
-      ['it has failed', anUpdatedDesired({ retriedGeneration: 2 }), present(anUpdatedShoot('Failed', overQuota))],
-    ])('waits for nothing when %s', (_when, desired, seen) => {
-      expect(judge(desired, seen, at).waiting).toBeNull();
-    });
+  const image = { name: 'ubuntu', version: '24.4.0' };
+  const declared = anUpdatedDesired({}, { pools: [aPool({ image })] });
+  const raisedTo = (more: object) => {
+    const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' }, ...more })] });
+    return { spec, generation: 6, observedGeneration: 6 };
+  };
+  const known = (shoot: Shoot) => raisedIn(declared, factsOf(shoot).workers, [], at);
 
-    it('waits for the confirmation of its connection', () => {
-      const unverified = aDesired({ connection: { phase: 'Unverified', tokenVersion: 2 } });
+  it('waits for nothing because of an image that the garden has raised', () => {
+    const shoot = anUpdatedShoot('Processing', raisedTo({}));
+    const verdict = judge(known(shoot), present(shoot), at);
 
-      expect(judge(unverified, absent, at).waiting?.reason).toBe('ConnectionNotReady');
-    });
+    expect(reconciledIn(verdict)?.message).toContain('image.version of node pool general is 24.4.1 instead of 24.4.0');
+    expect(verdict.waiting).toBeNull();
+    const short = anUpdatedShoot('Error', { ...raisedTo({}), ...outOfStock });
+    expect(judge(known(shoot), present(short), at).waiting?.reason).toBe('ProviderOutOfStock');
+  });
 
-    const image = { name: 'ubuntu', version: '24.4.0' };
-    const declared = anUpdatedDesired({}, { pools: [aPool({ image })] });
-    const raisedTo = (more: object) => {
-      const { spec } = aShoot({ ...declared, pools: [aPool({ image: { ...image, version: '24.4.1' }, ...more })] });
-      return { spec, generation: 6, observedGeneration: 6 };
-    };
-    const known = (shoot: Shoot) => raisedIn(declared, factsOf(shoot).workers, [], at);
+  it('is told of a raised image beside what a declaration can set back, and only there', () => {
+    const shoot = anUpdatedShoot('Succeeded', raisedTo({ maximum: 9 }));
+    const { conditions } = judge(known(shoot), present(shoot), at);
 
-    it('waits for nothing because of an image that the garden has raised', () => {
-      const shoot = anUpdatedShoot('Processing', raisedTo({}));
-      const verdict = judge(known(shoot), present(shoot), at);
-
-      expect(reconciledIn(verdict)?.message).toContain(
-        'image.version of node pool general is 24.4.1 instead of 24.4.0',
-      );
-      expect(verdict.waiting).toBeNull();
-      const short = anUpdatedShoot('Error', { ...raisedTo({}), ...outOfStock });
-      expect(judge(known(shoot), present(short), at).waiting?.reason).toBe('ProviderOutOfStock');
-    });
-
-    it('is told of a raised image beside what a declaration can set back, and only there', () => {
-      const shoot = anUpdatedShoot('Succeeded', raisedTo({ maximum: 9 }));
-      const { conditions } = judge(known(shoot), present(shoot), at);
-
-      const told = (of: string) => conditions.find(({ type }) => type === of)?.message;
-      expect([told('Reconciled')?.includes('24.4.1'), told('Drifted')]).toEqual([
-        true,
-        'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3.',
-      ]);
-    });
+    const told = (of: string) => conditions.find(({ type }) => type === of)?.message;
+    expect([told('Reconciled')?.includes('24.4.1'), told('Drifted')]).toEqual([
+      true,
+      'Another manager changed fields that are declared here: maximum of node pool general is 9 instead of 3.',
+    ]);
   });
 });
 

@@ -110,7 +110,7 @@ describe('the verdict', () => {
       ['is pending while it is prepared', aDesired(), absent, { ...pending, nextPassMs: 15_000 }, 'Pending'],
       ['waits for its connection to be verified', unverified, absent, pending, 'ConnectionNotReady'],
       ['fails with a rejected connection', rejected, absent, failed('provider_token_rejected', { nextPassMs: null })],
-      ['fails when its Shoot existed before', gone, absent, failed('shoot_missing'), 'ShootMissing'],
+      ['fails when its Shoot is gone', gone, absent, failed('shoot_missing', { seedName: null }), 'ShootMissing'],
       ['fails when its name is taken', aDesired(), { kind: 'foreign' }, failed('name_collision'), 'NameCollision'],
       ['has a seed', updated, done, { seedName: 'seed-hel', migrationPhase: null }],
       ['has none between two seeds', updated, migrating, { seedName: null, migrationPhase: 'Restoring' }],

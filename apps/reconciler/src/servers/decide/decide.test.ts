@@ -25,6 +25,20 @@ import { nothingSeen, type Seen, type Step, type Verdict, type WantedServer } fr
 import { decide } from './decide.js';
 
 const rejected = { id: asConnectionId('c'), phase: 'Rejected' } as const;
+const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
+const deleting = aCluster({ isDeleting: true, canTakeNodes: false });
+const starting = aCluster({ canTakeNodes: false });
+const other = aCluster({ id: asClusterId('other') });
+
+type Row = [what: string, wanted: WantedServer, seen: Partial<Seen>, expected: string];
+const stepOf = (wanted: WantedServer, seen: Partial<Seen> = {}): Step =>
+  decide(wanted, { ...nothingSeen, ...seen }, now, times);
+const verdictOf = (wanted: WantedServer, seen: Partial<Seen> = {}): Verdict => {
+  const step = stepOf(wanted, seen);
+  if (step.do !== 'finish') throw new Error(`It does not finish: ${step.do}`);
+  return step.verdict;
+};
+const check = (...[, wanted, seen, expected]: Row) => expect(said(stepOf(wanted, seen))).toBe(expected);
 
 describe('adoption', () => {
   const asked = (more: Partial<WantedServer> = {}) =>
@@ -40,7 +54,7 @@ describe('adoption', () => {
   });
 
   describe('the next step of an adoption', () => {
-    it.each<[string, WantedServer, Seen, string]>([
+    it.each<Row>([
       ['reads the server first', aWanted(), nothingSeen, 'readServer'],
       ['claims it', aWanted(), having({ labels: { env: 'prod' } }), 'putLabel'],
       ['records the label once it was read back', aWanted({ labelledAt: null }), ready, 'recordLabel'],
@@ -74,9 +88,7 @@ describe('adoption', () => {
       ['fails with another image', rebuilding, acted({}, { imageId: 8 }), 'Failed failed server_rebuild_failed'],
       ['waits while the server is still locked', rebuilding, acted({}, { isLocked: true }), 'Rebuilding running'],
       ['does nothing after a failure', aWanted({ phase: 'Failed' }), nothingSeen, 'Failed stay'],
-    ])('%s', (_what, wanted, seen, expected) => {
-      expect(said(decide(wanted, seen, now, times))).toBe(expected);
-    });
+    ])('%s', check);
 
     it('keeps foreign labels, and replaces no foreign claim', () => {
       const step = decide(aWanted(), having({ labels: { env: 'prod' } }), now, times);
@@ -92,7 +104,7 @@ describe('adoption', () => {
   describe('the next step of a deregistration', () => {
     const leaving = aWanted({ phase: 'Deregistering', deregisterRequestedAt: ago(1) });
 
-    it.each<[string, WantedServer, Seen, string]>([
+    it.each<Row>([
       ['reads the server', leaving, nothingSeen, 'readServer'],
       ['removes our label', leaving, ready, 'removeLabel'],
       ['keeps a foreign label', leaving, having({ labels: { 'corral.dev/claim': 'x' } }), 'forget'],
@@ -100,9 +112,7 @@ describe('adoption', () => {
       ['ends without a token', { ...leaving, connection: rejected }, nothingSeen, 'forget'],
       ['ends after a day of refusals', { ...leaving, deregisterRequestedAt: ago(86_401) }, nothingSeen, 'forget'],
       ['requests no rebuild', { ...asked(), deregisterRequestedAt: ago(1) }, ready, 'removeLabel'],
-    ])('%s', (_what, wanted, seen, expected) => {
-      expect(said(decide(wanted, seen, now, times))).toBe(expected);
-    });
+    ])('%s', check);
   });
 
   describe('a failure of the provider', () => {
@@ -149,7 +159,7 @@ describe('adoption', () => {
   });
 });
 
-describe('joining by command', () => {
+describe('a machine that Corral cannot rebuild', () => {
   /** A machine with an acknowledged adoption and no use yet. */
   const aMachine = (more: Partial<WantedServer> = {}): WantedServer =>
     aWanted({ kind: 'dedicated', serverId: 321, labelledAt: null, observedAt: null, ...more });
@@ -169,139 +179,111 @@ describe('joining by command', () => {
     });
   const leaving = (more: Partial<WantedServer> = {}, cluster = aCluster()) =>
     aMember('Leaving', { claim: null, ...more }, cluster);
-  const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
-  const other = aCluster({ id: asClusterId('other') });
-  const deleting = aCluster({ isDeleting: true });
   const adopted = { isAdopting: false };
   const cordoned = aNode({ isUnschedulable: true });
 
-  const step = (wanted: WantedServer, seen: Partial<Seen> = {}): Step =>
-    decide(wanted, { ...nothingSeen, ...seen }, now, times);
-  const verdict = (wanted: WantedServer, seen: Partial<Seen> = {}): Verdict => {
-    const taken = step(wanted, seen);
-    if (taken.do !== 'finish') throw new Error(`It does not finish: ${taken.do}`);
-    return taken.verdict;
-  };
-  const leftMessage = verdict(leaving(), { node: 'absent', joinEndedIn: 1 }).message;
+  const leftMessage = verdictOf(leaving(), { node: 'absent', joinEndedIn: 1 }).message;
   const wipe = expect.stringContaining('must wipe it');
 
-  describe('a machine that Corral cannot rebuild', () => {
-    it.each<[string, WantedServer, Partial<Seen>, string]>([
-      ['stays in adoption while no pool uses it', aMachine(), {}, 'Adopting running'],
-      ['waits for a cluster that cannot take nodes yet', aMachine({ claim: aClaim(asleep) }), {}, 'Adopting running'],
-      ['joins the cluster that claims it', aMachine({ claim: aClaim() }), {}, 'beginJoin'],
-      ['joins after it was Ready', aMachine({ phase: 'Ready', isAdopting: false, claim: aClaim() }), {}, 'beginJoin'],
-      ['leaves an old cluster when acknowledged', aMachine({ nodeName: 'x', currentCluster: other }), {}, 'beginLeave'],
-      ['is looked up in the cluster that it joins', aMember('Joining'), {}, 'readNode'],
-      ['is awaited', aMember('Joining'), { node: 'absent' }, 'Joining running'],
-      ['waits for a cluster that was hibernated', aMember('Joining', {}, asleep), {}, 'Joining running'],
-      ['does not join a cluster that no longer claims it', aMember('Joining', { claim: null }), {}, 'beginLeave'],
-      ['does not join when another cluster claims it', aMember('Joining', { claim: aClaim(other) }), {}, 'beginLeave'],
-      ['gets its labels', aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) }, 'patchNode'],
-      ['is awaited until it is Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'Joining running'],
-      ['deletes its token after it joined', aMember('Joining'), { node: aNode() }, 'endJoin'],
-      ['succeeds when it is a node', aMember('Joining'), { node: aNode(), joinEndedIn: 1 }, 'Joined succeeded'],
-      [
-        'ends no operation when it joins again',
-        aMember('Joining', { isAdopting: false }),
-        { node: aNode(), joinEndedIn: 1 },
-        'Joined stay',
-      ],
-      ['is checked as a node', aMember('Joined'), {}, 'readNode'],
-      ['is a node, unseen by a provider', aMember('Joined', { observedAt: null }), { node: aNode() }, 'Joined stay'],
-      ['is a node without a token', aMember('Joined', { connection: rejected }), { node: aNode() }, 'Joined stay'],
-      ['leaves without a claim', aMember('Joined', { claim: null }), {}, 'beginLeave'],
-      ['is cordoned before it leaves', leaving(), { node: aNode() }, 'cordon'],
-      ['is drained after the cordon', leaving(), { node: aNode({ isUnschedulable: true }), podsLeft: null }, 'evict'],
-      ['ends its Node after the drain', leaving(), { node: cordoned, podsLeft: 0 }, 'deleteNode'],
-      ['deletes its tokens after its Node', leaving(), { node: 'absent' }, 'endJoin'],
-      ['is Ready after it has left', leaving({ isAdopting: false }), { node: 'absent', joinEndedIn: 1 }, 'Ready stay'],
-      ['stays in adoption when it never was a node', leaving(), { node: 'absent', joinEndedIn: 1 }, 'Adopting running'],
-      ['has left when its cluster is being deleted', leaving(adopted, deleting), {}, 'Ready stay'],
-      ['has left when its cluster is gone', leaving({ currentCluster: null, isAdopting: false }), {}, 'Ready stay'],
-      ['stays in a hibernated cluster', leaving({ isAdopting: false }, asleep), {}, 'Leaving stay'],
-      ['leaves after it has failed', aMember('Failed', { claim: null, isAdopting: false }), {}, 'beginLeave'],
-      ['stays Failed while it is claimed', aMember('Failed', { isAdopting: false }), {}, 'Failed stay'],
-      ['ends when deregistered', aMachine({ phase: 'Deregistering', deregisterRequestedAt: ago(1) }), {}, 'forget'],
-    ])('%s', (_what, wanted, seen, expected) => {
-      expect(said(step(wanted, seen))).toBe(expected);
+  it.each<Row>([
+    ['stays in adoption while no pool uses it', aMachine(), {}, 'Adopting running'],
+    ['waits for a cluster that cannot take nodes yet', aMachine({ claim: aClaim(asleep) }), {}, 'Adopting running'],
+    ['joins the cluster that claims it', aMachine({ claim: aClaim() }), {}, 'beginJoin'],
+    ['joins after it was Ready', aMachine({ phase: 'Ready', isAdopting: false, claim: aClaim() }), {}, 'beginJoin'],
+    ['leaves an old cluster when acknowledged', aMachine({ nodeName: 'x', currentCluster: other }), {}, 'beginLeave'],
+    ['is looked up in the cluster that it joins', aMember('Joining'), {}, 'readNode'],
+    ['is awaited', aMember('Joining'), { node: 'absent' }, 'Joining running'],
+    ['waits for a cluster that was hibernated', aMember('Joining', {}, asleep), {}, 'Joining running'],
+    ['does not join a cluster that no longer claims it', aMember('Joining', { claim: null }), {}, 'beginLeave'],
+    ['does not join when another cluster claims it', aMember('Joining', { claim: aClaim(other) }), {}, 'beginLeave'],
+    ['gets its labels', aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) }, 'patchNode'],
+    ['is awaited until it is Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'Joining running'],
+    ['deletes its token after it joined', aMember('Joining'), { node: aNode() }, 'endJoin'],
+    ['succeeds when it is a node', aMember('Joining'), { node: aNode(), joinEndedIn: 1 }, 'Joined succeeded'],
+    [
+      'ends no operation when it joins again',
+      aMember('Joining', { isAdopting: false }),
+      { node: aNode(), joinEndedIn: 1 },
+      'Joined stay',
+    ],
+    ['is checked as a node', aMember('Joined'), {}, 'readNode'],
+    ['is a node, unseen by a provider', aMember('Joined', { observedAt: null }), { node: aNode() }, 'Joined stay'],
+    ['is a node without a token', aMember('Joined', { connection: rejected }), { node: aNode() }, 'Joined stay'],
+    ['leaves without a claim', aMember('Joined', { claim: null }), {}, 'beginLeave'],
+    ['is cordoned before it leaves', leaving(), { node: aNode() }, 'cordon'],
+    ['is drained after the cordon', leaving(), { node: aNode({ isUnschedulable: true }), podsLeft: null }, 'evict'],
+    ['ends its Node after the drain', leaving(), { node: cordoned, podsLeft: 0 }, 'deleteNode'],
+    ['deletes its tokens after its Node', leaving(), { node: 'absent' }, 'endJoin'],
+    ['is Ready after it has left', leaving({ isAdopting: false }), { node: 'absent', joinEndedIn: 1 }, 'Ready stay'],
+    ['stays in adoption when it never was a node', leaving(), { node: 'absent', joinEndedIn: 1 }, 'Adopting running'],
+    ['has left when its cluster is being deleted', leaving(adopted, deleting), {}, 'Ready stay'],
+    ['has left when its cluster is gone', leaving({ currentCluster: null, isAdopting: false }), {}, 'Ready stay'],
+    ['stays in a hibernated cluster', leaving({ isAdopting: false }, asleep), {}, 'Leaving stay'],
+    ['leaves after it has failed', aMember('Failed', { claim: null, isAdopting: false }), {}, 'beginLeave'],
+    ['stays Failed while it is claimed', aMember('Failed', { isAdopting: false }), {}, 'Failed stay'],
+    ['ends when deregistered', aMachine({ phase: 'Deregistering', deregisterRequestedAt: ago(1) }), {}, 'forget'],
+  ])('%s', check);
+
+  it('is named after its kind and number, and annotated as an adopted node', () => {
+    expect(stepOf(aMachine({ claim: aClaim() }))).toMatchObject({ nodeName: 'dedicated-321', cluster: aCluster() });
+    expect(stepOf(aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) })).toMatchObject({
+      patch: nodePatch,
+    });
+  });
+
+  it.each<[string, WantedServer, Partial<Seen>, string]>([
+    ['no pool uses it', aMachine(), {}, 'NoNodePool'],
+    ['the cluster cannot take nodes', aMachine({ claim: aClaim(asleep) }), {}, 'ClusterNotReady'],
+    ['its command was not run', aMember('Joining'), { node: 'absent' }, 'MachineAwaited'],
+    ['the node is not Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'NodeNotReady'],
+    ['the cluster that it leaves is hibernated', leaving({}, asleep), {}, 'ClusterHibernated'],
+  ])('reports in its operation that %s', (_what, wanted, seen, reason) => {
+    const result = verdictOf(wanted, seen);
+
+    expect(result.waiting).toEqual({ reason, message: result.message });
+    expect(result.message).not.toBe('');
+    expect(result.nextPassMs).toBeGreaterThan(0);
+  });
+
+  it('reports in its operation that the cluster does not answer, and keeps waiting', () => {
+    const stand = { wanted: aMember('Joining'), now, times, random: 0 };
+
+    const result = judgeClusterFailure(stand, 'readNode', {
+      kind: 'unanswered',
+      error: new GardenError('unreachable', 'get shoot nodes'),
     });
 
-    it('is named after its kind and number, and annotated as an adopted node', () => {
-      expect(step(aMachine({ claim: aClaim() }))).toMatchObject({ nodeName: 'dedicated-321', cluster: aCluster() });
-      expect(step(aMember('Joining'), { node: aNode({ labels: {}, annotations: {} }) })).toMatchObject({
-        patch: nodePatch,
-      });
-    });
+    expect(result).toMatchObject({ phase: 'Joining', operation: { to: 'running' } });
+    expect(result.waiting).toMatchObject({ reason: 'ClusterUnavailable' });
+  });
 
-    it.each<[string, WantedServer, Partial<Seen>, string]>([
-      ['no pool uses it', aMachine(), {}, 'NoNodePool'],
-      ['the cluster cannot take nodes', aMachine({ claim: aClaim(asleep) }), {}, 'ClusterNotReady'],
-      ['its command was not run', aMember('Joining'), { node: 'absent' }, 'MachineAwaited'],
-      ['the node is not Ready', aMember('Joining'), { node: aNode({ isReady: false }) }, 'NodeNotReady'],
-      ['the cluster that it leaves is hibernated', leaving({}, asleep), {}, 'ClusterHibernated'],
-    ])('reports in its operation that %s', (_what, wanted, seen, reason) => {
-      const result = verdict(wanted, seen);
+  it.each<[string, WantedServer]>([
+    ['that it must be wiped after it has left', aMachine({ phase: 'Ready', isAdopting: false })],
+    ['the same after it left during its adoption', aMachine({ message: leftMessage })],
+  ])('says %s', (_what, wanted) => {
+    expect(verdictOf(wanted).message).toEqual(wipe);
+  });
 
-      expect(result.waiting).toEqual({ reason, message: result.message });
-      expect(result.message).not.toBe('');
-      expect(result.nextPassMs).toBeGreaterThan(0);
-    });
+  it.each<[string, WantedServer, Partial<Seen>]>([
+    ['a pool', aMachine({ acknowledgedAt: ago(604_801) }), {}],
+    ['its command', aMember('Joining', { begunAt: ago(604_801) }), { node: 'absent' }],
+  ])('fails after a week of waiting for %s', (_what, wanted, seen) => {
+    const result = verdictOf(wanted, seen);
 
-    it('reports in its operation that the cluster does not answer, and keeps waiting', () => {
-      const stand = { wanted: aMember('Joining'), now, times, random: 0 };
+    expect(result).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'server_never_joined' } });
+    expect(result).toMatchObject({ message: 'The machine did not become a node within 168 hours.', waiting: null });
+  });
 
-      const result = judgeClusterFailure(stand, 'readNode', {
-        kind: 'unanswered',
-        error: new GardenError('unreachable', 'get shoot nodes'),
-      });
+  it('does not fail while its cluster is hibernated', () => {
+    const wanted = aMember('Joining', { begunAt: ago(604_801) }, asleep);
 
-      expect(result).toMatchObject({ phase: 'Joining', operation: { to: 'running' } });
-      expect(result.waiting).toMatchObject({ reason: 'ClusterUnavailable' });
-    });
-
-    it.each<[string, WantedServer]>([
-      ['that it must be wiped after it has left', aMachine({ phase: 'Ready', isAdopting: false })],
-      ['the same after it left during its adoption', aMachine({ message: leftMessage })],
-    ])('says %s', (_what, wanted) => {
-      expect(verdict(wanted).message).toEqual(wipe);
-    });
-
-    it.each<[string, WantedServer, Partial<Seen>]>([
-      ['a pool', aMachine({ acknowledgedAt: ago(604_801) }), {}],
-      ['its command', aMember('Joining', { begunAt: ago(604_801) }), { node: 'absent' }],
-    ])('fails after a week of waiting for %s', (_what, wanted, seen) => {
-      const result = verdict(wanted, seen);
-
-      expect(result).toMatchObject({ phase: 'Failed', operation: { to: 'failed', code: 'server_never_joined' } });
-      expect(result).toMatchObject({ message: 'The machine did not become a node within 168 hours.', waiting: null });
-    });
-
-    it('does not fail while its cluster is hibernated', () => {
-      const wanted = aMember('Joining', { begunAt: ago(604_801) }, asleep);
-
-      expect(said(step(wanted))).toBe('Joining running');
-    });
+    expect(said(stepOf(wanted))).toBe('Joining running');
   });
 });
 
 describe('nodes', () => {
-  type Row = [what: string, wanted: WantedServer, seen: Seen, expected: string];
-
-  const asleep = aCluster({ isHibernated: true, canTakeNodes: false });
-  const deleting = aCluster({ isDeleting: true, canTakeNodes: false });
-  const starting = aCluster({ canTakeNodes: false });
-  const other = aCluster({ id: asClusterId('other') });
   const running: Seen = acted({ status: 'running' });
   const withNode = (node: Seen['node'], more: Partial<Seen> = {}): Seen => ({ ...nothingSeen, node, ...more });
-
-  const stepOf = (wanted: WantedServer, seen: Seen) => decide(wanted, seen, now, times);
-  const verdictOf = (wanted: WantedServer, seen: Seen) => {
-    const step = stepOf(wanted, seen);
-    if (step.do !== 'finish') throw new Error(`It does not finish: ${step.do}`);
-    return step.verdict;
-  };
-  const check = (...[, wanted, seen, expected]: Row) => expect(said(stepOf(wanted, seen))).toBe(expected);
 
   describe('the next step of a Ready server', () => {
     const claimed = (cluster = aCluster(), more: Partial<WantedServer> = {}) =>

@@ -3,17 +3,6 @@ import type { TeamId } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
 import { type NewWrite, parseStoredWrite, type RrsetWriteKind, writeLedger } from '@corral/dns-data';
 
-/** Rows of the DNS product, as gateways write them. */
-export interface DnsRows {
-  addTeam(slug: string): Promise<TestTeam>;
-  /** A write whose holder died or gave up: pending, with an expired lease. */
-  addLostWrite(team: TestTeam, write: TestWrite): Promise<{ entryId: number; write: NewWrite }>;
-  readEntries(where?: string): Promise<EntryRow[]>;
-  getEntry(entryId: number): Promise<EntryRow>;
-  /** The mirrored values of a set, or null when it is absent. */
-  mirroredValues(name: string, type?: string): Promise<string[] | null>;
-}
-
 export interface TestTeam {
   readonly id: TeamId;
   readonly slug: string;
@@ -42,12 +31,13 @@ interface EntryRow {
   recheck_at: Date | null;
 }
 
-export function dnsRows(pool: Pool, prisma: Prisma, zoneId: number): DnsRows {
+/** Rows of the DNS product, as gateways write them. */
+export function dnsRows(pool: Pool, prisma: Prisma, zoneId: number) {
   const readEntries = async (where = 'true'): Promise<EntryRow[]> =>
     (await pool.query<EntryRow>(`SELECT * FROM dns_audit_entry WHERE ${where} ORDER BY id`)).rows;
   return {
     readEntries,
-    async addTeam(slug) {
+    async addTeam(slug: string): Promise<TestTeam> {
       const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       const id = team.rows[0]?.id as TeamId;
       const token = await pool.query<{ id: string }>(
@@ -57,7 +47,8 @@ export function dnsRows(pool: Pool, prisma: Prisma, zoneId: number): DnsRows {
       );
       return { id, slug, tokenId: token.rows[0]?.id as string };
     },
-    async addLostWrite(team, { name, type = 'A', operation, body }) {
+    /** A write whose holder died or gave up: pending, with an expired lease. */
+    async addLostWrite(team: TestTeam, { name, type = 'A', operation, body }: TestWrite) {
       const full = operation === 'create' ? { name, type, ...body } : body;
       const requestBody = full === null ? null : JSON.stringify(full);
       const parsed = parseStoredWrite(operation, requestBody);
@@ -75,12 +66,13 @@ export function dnsRows(pool: Pool, prisma: Prisma, zoneId: number): DnsRows {
       if (begun.kind !== 'begun') throw new Error(`The write did not begin: ${begun.kind}.`);
       return { entryId: begun.lease.entryId, write };
     },
-    async getEntry(entryId) {
+    async getEntry(entryId: number) {
       const [entry] = await readEntries(`id = ${entryId}`);
       if (entry === undefined) throw new Error(`There is no entry ${entryId}.`);
       return entry;
     },
-    async mirroredValues(name, type = 'A') {
+    /** The mirrored values of a set, or null when it is absent. */
+    async mirroredValues(name: string, type = 'A') {
       const { rows } = await pool.query<{ body: string }>('SELECT body FROM dns_rrset WHERE name = $1 AND type = $2', [
         name,
         type,

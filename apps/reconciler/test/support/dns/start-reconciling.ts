@@ -1,37 +1,16 @@
-import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import { connectPool, connectPrisma } from '@corral/database';
 import { zoneSyncStore } from '@corral/dns-data';
 import { connectHcloud, type HcloudClient } from '@corral/hcloud';
-import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
+import { type LocalCloudOptions, startLocalCloud } from '@corral/local-cloud';
 import type { Queue } from '@corral/queue';
 import { createMetrics, type Metrics, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
-import { buildDnsWorkers, type DnsSettings, type DnsWorkers } from '../../../src/dns/workers.js';
-import { type DnsRows, dnsRows } from './dns-rows.js';
+import { buildDnsWorkers, type DnsSettings } from '../../../src/dns/workers.js';
+import { dnsRows } from './dns-rows.js';
 
 export const ZONE = 'example.test';
 export const DEMO_ZONE = 'demo.example.test';
 export const UPSTREAM_TOKEN = 'x'.repeat(64);
-
-export interface Reconciling extends DnsRows {
-  readonly databaseUrl: string;
-  readonly pool: Pool;
-  readonly prisma: Prisma;
-  readonly cloud: LocalCloud;
-  readonly hcloud: HcloudClient;
-  readonly zoneId: number;
-  readonly demoZoneId: number;
-  readonly workers: DnsWorkers;
-  /** Requested jobs, in place of a queue. */
-  readonly nudges: { name: string; payload: unknown; options: unknown }[];
-  /** A second reconciler with separate metrics. */
-  another(settings?: Partial<DnsSettings>, upstream?: Partial<HcloudClient>): DnsWorkers;
-  metric(name: string, labels?: Record<string, string>): Promise<number | undefined>;
-  /** Mirrors the zone without any set, as after the import of an empty zone. */
-  mirrorZone(): Promise<void>;
-  /** Removes faults, and every set in the upstream zone. */
-  clearUpstream(): void;
-  stop(): Promise<void>;
-}
 
 export const settings: DnsSettings = {
   zoneName: ZONE,
@@ -47,7 +26,7 @@ export async function startReconciling(
   cloudOptions: Partial<LocalCloudOptions> = {},
   changed: Partial<DnsSettings> = {},
   { waitMsMax = 30_000 }: { waitMsMax?: number } = {},
-): Promise<Reconciling> {
+) {
   const database = await createTestDatabase();
   const cloud = await startLocalCloud({
     tokens: [UPSTREAM_TOKEN],
@@ -70,7 +49,8 @@ export async function startReconciling(
     waitMsMax,
     log: silentLog,
   });
-  const nudges: Reconciling['nudges'] = [];
+  /** Requested jobs, in place of a queue. */
+  const nudges: { name: string; payload: unknown; options: unknown }[] = [];
   const queue = {
     nudge: async (name: string, payload: unknown, options: unknown) => void nudges.push({ name, payload, options }),
   } as unknown as Queue;
@@ -93,18 +73,22 @@ export async function startReconciling(
     demoZoneId,
     nudges,
     workers: buildWith(metrics, changed),
-    another: (more, upstream) => buildWith(createMetrics({ service: 'test' }), { ...changed, ...more }, upstream),
-    async metric(name, labels = {}) {
+    /** A second reconciler with separate metrics. */
+    another: (more: Partial<DnsSettings> = {}, upstream?: Partial<HcloudClient>) =>
+      buildWith(createMetrics({ service: 'test' }), { ...changed, ...more }, upstream),
+    async metric(name: string, labels: Record<string, string> = {}) {
       const values = (await metrics.registry.getSingleMetric(name)?.get())?.values ?? [];
       const wanted = Object.entries(labels);
       return values.find((value) =>
         wanted.every(([label, text]) => (value.labels as Record<string, unknown>)[label] === text),
       )?.value;
     },
+    /** Mirrors the zone without any set, as after the import of an empty zone. */
     async mirrorZone() {
       const zone = await hcloud.readZone(ZONE);
       if (zone.kind === 'found') await zoneSyncStore(prisma).saveZone(zone);
     },
+    /** Removes faults, and every set in the upstream zone. */
     clearUpstream() {
       cloud.admin.clearFaults();
       const { rrsets = [] } = cloud.admin.zones().find(({ name }) => name === ZONE) ?? {};
@@ -119,5 +103,7 @@ export async function startReconciling(
     },
   };
 }
+
+export type Reconciling = Awaited<ReturnType<typeof startReconciling>>;
 
 export const running = (): AbortSignal => new AbortController().signal;

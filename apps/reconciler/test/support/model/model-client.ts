@@ -9,28 +9,7 @@ export type CallFault =
   /** It took effect, but the response was lost. */
   | { readonly when: 'after' };
 
-export type GardenMethod =
-  | 'ensureProject'
-  | 'applyCredentials'
-  | 'readShoot'
-  | 'applyShoot'
-  | 'overrideShoot'
-  | 'readTimedShoot'
-  | 'replaceWorkers'
-  | 'annotateShoot'
-  | 'deleteShoot'
-  | 'readAuthority'
-  | 'readCloudProfile';
-
-/** The model garden behind the client interface of a pass. Its clock is this machine's. */
-export interface ModelClient {
-  readonly model: ModelGarden;
-  readonly client: GardenClient;
-  /** Calls in the order in which they started. */
-  readonly calls: GardenMethod[];
-  /** Faults by method, consumed one per call in order. */
-  readonly faults: Map<GardenMethod, CallFault[]>;
-}
+export type GardenMethod = keyof GardenClient;
 
 const profile = {
   name: 'hcloud',
@@ -46,14 +25,17 @@ const profile = {
   regions: [{ name: 'fsn1', zones: [{ name: 'fsn1-dc14', unavailableMachineTypes: [] }] }],
 };
 
-export function modelClient(): ModelClient {
+/** The model garden behind the client interface of a pass. Its clock is this machine's. */
+export function modelClient() {
   const model = new ModelGarden({
     get now() {
       return new Date();
     },
   });
+  /** Calls in the order in which they started. */
   const calls: GardenMethod[] = [];
-  const faults: ModelClient['faults'] = new Map();
+  /** Faults by method, consumed one per call in order. */
+  const faults = new Map<GardenMethod, CallFault[]>();
 
   const met = async <T>(method: GardenMethod, effect: () => T): Promise<T> => {
     calls.push(method);

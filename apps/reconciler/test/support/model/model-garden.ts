@@ -151,15 +151,14 @@ export class ModelGarden {
   }
 
   care(status: 'True' | 'False' | 'Progressing'): void {
-    const { shoot } = this;
-    if (shoot === null) return;
-    const condition = { type: 'EveryNodeReady', status, reason: 'NodesCounted', message: 'secret', codes: [] };
-    const conditions = [
-      { ...condition, type: 'APIServerAvailable', status: 'True', lastTransitionTime: null, lastUpdateTime: null },
-      { ...condition, type: 'ControlPlaneHealthy', status: 'True', lastTransitionTime: null, lastUpdateTime: null },
-      { ...condition, lastTransitionTime: null, lastUpdateTime: this.time() },
-    ];
-    this.put({ ...shoot, status: { ...shoot.status, conditions } });
+    const condition = { reason: 'NodesCounted', message: 'secret', codes: [], lastTransitionTime: null };
+    this.putStatus({
+      conditions: [
+        { ...condition, type: 'APIServerAvailable', status: 'True', lastUpdateTime: null },
+        { ...condition, type: 'ControlPlaneHealthy', status: 'True', lastUpdateTime: null },
+        { ...condition, type: 'EveryNodeReady', status, lastUpdateTime: this.time() },
+      ],
+    });
   }
 
   // Actions of others.
@@ -178,12 +177,14 @@ export class ModelGarden {
     });
   }
 
-  /** Another manager removes our marks. */
-  unmark(): void {
-    const { shoot } = this;
-    if (shoot === null) return;
-    const { 'corral.dev/plan': _, ...annotations } = shoot.metadata.annotations;
-    this.put({ ...shoot, metadata: { ...shoot.metadata, annotations } });
+  /** Another manager sets annotations. @param changed undefined removes one */
+  mark(changed: Record<string, string | undefined>): void {
+    const entries = Object.entries({ ...this.shoot?.metadata.annotations, ...changed });
+    const annotations = Object.fromEntries(entries.filter(([, value]) => value !== undefined)) as Record<
+      string,
+      string
+    >;
+    this.putMetadata({ annotations });
   }
 
   /** The garden is restored from a backup. */
@@ -203,16 +204,6 @@ export class ModelGarden {
   /** The manager does not keep ownership of the field. */
   removeWorkers(): void {
     this.edit(null, '', (spec) => withWorkers(spec, []));
-  }
-
-  occupySlot(): void {
-    this.putAnnotations({ 'gardener.cloud/operation': 'rotate-credentials-start' });
-  }
-
-  freeSlot(): void {
-    if (this.shoot === null) return;
-    const { 'gardener.cloud/operation': _, ...annotations } = this.shoot.metadata.annotations;
-    this.put({ ...this.shoot, metadata: { ...this.shoot.metadata, annotations } });
   }
 
   move(): void {
@@ -335,13 +326,9 @@ export class ModelGarden {
     });
   }
 
-  private terminate(shoot: Shoot): void {
-    if (shoot.metadata.deletionTimestamp !== null) return;
-    const { metadata } = shoot;
-    this.put({
-      ...shoot,
-      metadata: { ...metadata, deletionTimestamp: this.time(), generation: metadata.generation + 1 },
-    });
+  private terminate({ metadata }: Shoot): void {
+    if (metadata.deletionTimestamp !== null) return;
+    this.putMetadata({ deletionTimestamp: this.time(), generation: metadata.generation + 1 });
   }
 
   private expectOurs(uid: string): Shoot {
@@ -354,13 +341,8 @@ export class ModelGarden {
     this.put({ ...shoot, spec, metadata: { ...shoot.metadata, generation: shoot.metadata.generation + 1 } });
   }
 
-  private putAnnotations(annotations: Record<string, string>): void {
-    const { shoot } = this;
-    if (shoot === null) return;
-    this.put({
-      ...shoot,
-      metadata: { ...shoot.metadata, annotations: { ...shoot.metadata.annotations, ...annotations } },
-    });
+  private putMetadata(change: Partial<Shoot['metadata']>): void {
+    if (this.shoot !== null) this.put({ ...this.shoot, metadata: { ...this.shoot.metadata, ...change } });
   }
 
   private patchOperation(change: Partial<NonNullable<Shoot['status']['lastOperation']>>): void {
