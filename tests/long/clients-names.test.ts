@@ -1,27 +1,17 @@
-import { mkdtempSync, rmSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { dnsTokenStore, teamStore } from '@corral/auth';
-import { connectPrisma } from '@corral/database';
-import { externalDnsArgs, type HostedName, leftoverOf, type Manifest, objectsOfName } from '@corral/domain';
+import { externalDnsArgs } from '@corral/domain';
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Client, externalDns, missingOf } from '../support/clients/client-programs.js';
 import { apply, applyUntilDone, type Stage, setStage, settledSets } from '../support/clients/matrix/stage.js';
 import { sorted, type WantedSet } from '../support/clients/matrix/wanted.js';
-import { type ApiServer, missingApiServer, startApiServer } from '../support/kubernetes/start-api-server.js';
-import { type System, startSystem, ZONE } from '../support/system/start-system.js';
+import { issueToken, type System, startSystem, ZONE } from '../support/system/start-system.js';
 
-/* What a name on a cluster installs, as far as it runs without nodes: the code of ExternalDNS, and an API server of Kubernetes. */
+/* What a name on a cluster runs: the code of ExternalDNS. What it installs is in `clients-name-on-a-cluster.test.ts`. */
 
 const client = await externalDns();
-const nameOf = (name: string, endpoint: string): HostedName => ({
-  name,
-  zone: ZONE,
-  endpoint,
-  acmeServer: 'https://acme.example.org/directory',
-});
 
 describeNeeding(describe, missingOf(client), 'ExternalDNS with the flags of a name on a cluster', () => {
   let system: System;
@@ -38,16 +28,14 @@ describeNeeding(describe, missingOf(client), 'ExternalDNS with the flags of a na
   /** ExternalDNS in a cluster that has the name: with a token of its own. */
   async function inCluster(cluster: string, name: string): Promise<Stage> {
     const [team] = system.teams as [System['teams'][number]];
-    const prisma = connectPrisma(system.databaseUrl);
-    const found = await teamStore(prisma).findTeam(team.slug);
-    if (found === null) throw new Error(`There is no team ${team.slug}.`);
-    const { token } = await dnsTokenStore(prisma).issueToken(found, { name: cluster, withinName: name });
-    await prisma.$disconnect();
+    const token = await issueToken(system.databaseUrl, team.slug, name);
     const { command } = client as Extract<Client, { kind: 'found' }>;
     const env = {
       HCLOUD_ENDPOINT: system.url,
       HCLOUD_TOKEN: token,
-      CORRAL_FLAGS: JSON.stringify(externalDnsArgs(nameOf(name, system.url))),
+      CORRAL_FLAGS: JSON.stringify(
+        externalDnsArgs({ name, zone: ZONE, endpoint: system.url, acmeServer: 'https://acme.example.org/directory' }),
+      ),
     };
     const stage = { system, team, folder: join(folder, cluster), command, env };
     return setStage(stage, { folder: 'external-dns', snippets: ['values.yaml'] });
@@ -81,35 +69,5 @@ describeNeeding(describe, missingOf(client), 'ExternalDNS with the flags of a na
 
     await applyUntilDone(batch, [], { runsMax: 1 });
     expect(await settledSets(batch)).toEqual([others]);
-  });
-});
-
-describeNeeding(describe, missingApiServer(), 'the objects of a name in Kubernetes', () => {
-  let server: ApiServer;
-  let folder: string;
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'corral-api-server-'));
-    server = await startApiServer(folder);
-    await server.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'cert-manager' } });
-  }, 180_000);
-  afterAll(async () => {
-    await server?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
-
-  it('are applied without a warning about a field, again without a change, and deleted', async () => {
-    const shop = nameOf('shop.acme', 'https://dns.example.org/v1');
-    const { records, certificates } = objectsOfName(shop, { id: 'the-id', text: 'the-text' });
-    const objects = [...records, ...certificates.filter(({ kind }) => kind === 'Secret')];
-
-    const versions = async () => {
-      const applied: string[] = [];
-      for (const each of objects) applied.push((await server.apply(each)).metadata.resourceVersion);
-      return applied;
-    };
-    expect(await versions()).toEqual(await versions());
-
-    const isCustom = ({ kind }: Manifest) => kind === 'ClusterIssuer';
-    for (const each of leftoverOf(shop, []).filter((object) => !isCustom(object))) await server.remove(each);
   });
 });

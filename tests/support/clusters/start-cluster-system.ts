@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { teamStore, userStore } from '@corral/auth';
-import { connectPrisma, type Pool } from '@corral/database';
-import { patientTransactions } from '@corral/testing';
-import { type GardenSpeed, type LocalCloud, startLocalCloud } from '../system/local-cloud.js';
+import type { Pool } from '@corral/database';
+import type { GardenSpeed, LocalCloud } from '../system/local-cloud.js';
 import type { Program, ProgramSpec } from '../system/program.js';
 import {
   api,
@@ -15,15 +14,13 @@ import {
   type Gateway,
   gateway,
   many,
-  ownDatabase,
-  ownPool,
+  ownGround,
   reconciler,
-  serviceDatabases,
   startAll,
   UNLIMITED,
   undo,
   undoing,
-  ZONE,
+  withPrisma,
 } from '../system/system-parts.js';
 import { signIn, type TeamClient, teamClient } from './client.js';
 import { type GardenView, gardenView } from './garden-view.js';
@@ -88,9 +85,6 @@ export interface ClusterSystem {
 
 const CONNECTION_REF = 'main';
 
-/** A garden that needs a moment for work that takes minutes elsewhere. */
-const swift: GardenSpeed = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };
-
 /** Intervals that are short enough for a test, with the same ratios as in production. */
 const shortTimes = {
   JOB_LOCK_MS: '1s',
@@ -108,35 +102,23 @@ const shiftedClock = fileURLToPath(new URL('shifted-clock.mjs', import.meta.url)
 
 /** The cluster product as an operator runs it: real processes, real sockets, a real Postgres, and Redis if asked for. */
 export async function startClusterSystem(options: ClusterSystemOptions = {}): Promise<ClusterSystem> {
-  const { apis = 1, reconcilers = 1, gateways = 0, teams: slugs = ['acme'], redisUrl, clockShiftsMs = [] } = options;
+  const { apis = 1, reconcilers = 1, gateways = 0, teams: slugs = ['acme'], clockShiftsMs = [] } = options;
   const ends: Ends = [];
   try {
-    const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
     const dataDir = await mkdtemp(join(tmpdir(), 'corral-cloud-'));
     ends.push(() => rm(dataDir, { recursive: true, force: true }));
     const tokens = new Map(slugs.map((slug) => [slug, randomBytes(32).toString('hex')]));
-    const cloud = await startLocalCloud({
-      zoneName: ZONE,
-      actionMs: 100,
-      requestsPerHour: Number(UNLIMITED),
+    const { databaseUrl, redisUrl, speed = {} } = options;
+    const ground = await ownGround(ends, {
+      databaseUrl,
+      redisUrl,
+      speed,
       dataDir,
       projectTokens: [...tokens.values()],
-      speed: { ...swift, ...options.speed },
     });
-    ends.push(() => cloud.program.stop());
+    const { cloud, pool, databases } = ground;
     const garden = await gardenView(cloud);
-    const pool = ownPool(databaseUrl, ends);
-
-    const databases = await serviceDatabases(databaseUrl);
-    const shared = {
-      REDIS_URL: redisUrl,
-      DNS_ZONE_NAME: ZONE,
-      HCLOUD_API_URL: cloud.apiUrl,
-      HCLOUD_TOKEN: cloud.token,
-      LOG_LEVEL: 'warn',
-      ...shortTimes,
-      ...patient,
-    };
+    const shared = { ...ground.shared, ...shortTimes, ...patient };
     const keys = { SECRET_KEYS: `test:${randomBytes(32).toString('base64')}`, WEBHOOK_HOSTS: 'localhost' };
     const { serviceKubeconfigPaths: kubeconfigs } = cloud;
     const dnsGateways = await many(gateways, (at) =>
@@ -175,7 +157,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
       ),
     };
     const [ids] = await Promise.all([
-      createTeams(databaseUrl, slugs),
+      createTeams(ground.databaseUrl, slugs),
       startAll([...started.apis, ...started.reconcilers, ...started.gateways], ends),
     ]);
     const teams = await Promise.all(
@@ -184,7 +166,7 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
     return {
       cloud,
       garden,
-      databaseUrl,
+      databaseUrl: ground.databaseUrl,
       pool,
       teams,
       ...started,
@@ -215,9 +197,8 @@ function clusterApi({ env, ...spec }: Pick<ProgramSpec, 'name' | 'env'>): Promis
 
 const emailOf = (role: 'admin' | 'member', slug: string): string => `${role}@${slug}.test`;
 
-async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<ReadonlyMap<string, string>> {
-  const prisma = connectPrisma(databaseUrl, patientTransactions);
-  try {
+const createTeams = (databaseUrl: string, slugs: readonly string[]): Promise<ReadonlyMap<string, string>> =>
+  withPrisma(databaseUrl, async (prisma) => {
     const ids = new Map<string, string>();
     for (const slug of slugs) {
       const team = await teamStore(prisma).createTeam(slug);
@@ -228,10 +209,7 @@ async function createTeams(databaseUrl: string, slugs: readonly string[]): Promi
       ids.set(slug, team.id);
     }
     return ids;
-  } finally {
-    await prisma.$disconnect();
-  }
-}
+  });
 
 async function connectTeam(
   bases: readonly string[],

@@ -71,23 +71,33 @@ export interface LocalCloud {
 }
 
 export interface LocalCloudOptions {
-  readonly zoneName: string;
-  /** The default is none. */
-  readonly demoZoneName?: string;
-  readonly actionMs: number;
-  readonly requestsPerHour: number;
+  /** Whether it has the zone of the demos, too. The default is false. */
+  readonly demos?: boolean;
+  /** How long an action runs. The default is 100. */
+  readonly actionMs?: number;
+  /** Requests that the upstream grants per hour. The default is more than any test sends. */
+  readonly requestsPerHour?: number;
   /** The default is none, which keeps everything in memory. */
   readonly dataDir?: string;
   /** Tokens of cloud projects in which clusters are created. */
   readonly projectTokens?: readonly string[];
-  readonly speed?: GardenSpeed;
+  readonly speed?: Partial<GardenSpeed>;
 }
+
+export const ZONE = 'example.test';
+export const DEMO_ZONE = 'demos.test';
+/** A number of requests per time that no test reaches. */
+export const UNLIMITED = '100000000';
+
+/** A garden that needs a moment for work that takes minutes elsewhere. */
+const swift: GardenSpeed = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };
 
 const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456';
 
 /** Starts the upstream as its own process. No test kills it. */
-export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
-  const { zoneName, demoZoneName, actionMs, requestsPerHour, dataDir, projectTokens, speed } = options;
+export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<LocalCloud> {
+  const { demos = false, actionMs = 100, requestsPerHour = UNLIMITED, dataDir, projectTokens } = options;
+  const speed = { ...swift, ...options.speed };
   const [apiPort, adminPort, dnsPort] = [await freePort(), await freePort(), await freePort()];
   const adminUrl = `http://127.0.0.1:${adminPort}/admin`;
   const apiUrl = `http://127.0.0.1:${apiPort}/v1`;
@@ -100,16 +110,16 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       LOCAL_CLOUD_DNS_PORT: String(dnsPort),
       LOCAL_CLOUD_SMTP_PORT: String(await freePort()),
       LOCAL_CLOUD_TOKENS: TOKEN,
-      LOCAL_CLOUD_ZONES: [zoneName, ...(demoZoneName === undefined ? [] : [demoZoneName])].join(','),
+      LOCAL_CLOUD_ZONES: demos ? `${ZONE},${DEMO_ZONE}` : ZONE,
       LOCAL_CLOUD_ACTION_MS: String(actionMs),
       LOCAL_CLOUD_REQUESTS_PER_HOUR: String(requestsPerHour),
       LOCAL_CLOUD_DATA_DIR: dataDir,
       LOCAL_CLOUD_PROJECT_TOKENS: projectTokens?.join(','),
-      LOCAL_CLOUD_GARDEN_CREATE_MS: speed?.createMs.toString(),
-      LOCAL_CLOUD_GARDEN_RECONCILE_MS: speed?.reconcileMs.toString(),
-      LOCAL_CLOUD_GARDEN_HIBERNATE_MS: speed?.hibernateMs.toString(),
-      LOCAL_CLOUD_GARDEN_WAKE_MS: speed?.wakeMs.toString(),
-      LOCAL_CLOUD_GARDEN_DELETE_MS: speed?.deleteMs.toString(),
+      LOCAL_CLOUD_GARDEN_CREATE_MS: String(speed.createMs),
+      LOCAL_CLOUD_GARDEN_RECONCILE_MS: String(speed.reconcileMs),
+      LOCAL_CLOUD_GARDEN_HIBERNATE_MS: String(speed.hibernateMs),
+      LOCAL_CLOUD_GARDEN_WAKE_MS: String(speed.wakeMs),
+      LOCAL_CLOUD_GARDEN_DELETE_MS: String(speed.deleteMs),
     },
     readyUrl: `${adminUrl}/calls`,
   });
@@ -148,11 +158,11 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
       return rrsets.map((rrset) => rrset.name).filter((each) => each !== '@');
     },
     writes: async () => (await admin<{ writes: UpstreamWrite[] }>('GET', '/writes')).writes,
-    putRrset: (name, type, rrset) => admin('PUT', `/rrsets/${zoneName}/${name}/${type}`, rrset),
+    putRrset: (name, type, rrset) => admin('PUT', `/rrsets/${ZONE}/${name}/${type}`, rrset),
     async stated() {
       const sets = new Map<string, string>();
       for (let page: number | null = 1; page !== null; ) {
-        const url = `${apiUrl}/zones/${zoneName}/rrsets?per_page=100&page=${page}`;
+        const url = `${apiUrl}/zones/${ZONE}/rrsets?per_page=100&page=${page}`;
         const response = await fetch(url, { headers: { authorization: `Bearer ${TOKEN}` } });
         const list = (await response.json()) as StatedPage;
         for (const rrset of list.rrsets) sets.set(rrset.id, JSON.stringify(rrset));

@@ -1,7 +1,6 @@
 import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
-import { connectPrisma, type Pool } from '@corral/database';
-import { patientTransactions } from '@corral/testing';
-import { type LocalCloud, startLocalCloud } from './local-cloud.js';
+import type { Pool } from '@corral/database';
+import type { LocalCloud } from './local-cloud.js';
 import { type Program, runAdmin } from './program.js';
 import {
   DEMO_ZONE,
@@ -10,15 +9,13 @@ import {
   type Gateway,
   gateway,
   many,
-  ownDatabase,
-  ownPool,
+  ownGround,
   reconciler,
-  serviceDatabases,
   shortWaits,
   startAll,
-  UNLIMITED,
   undo,
   undoing,
+  withPrisma,
   ZONE,
 } from './system-parts.js';
 
@@ -91,28 +88,12 @@ export const shortLeases = { ...shortWaits, UPSTREAM_TIMEOUT_MS: '3s', UPSTREAM_
 
 /** The whole product as an operator runs it: real processes, real sockets, a real Postgres, and Redis if asked for. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
-  const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], redisUrl, actionMs = 100, demos = false } = options;
+  const { gateways = 1, reconcilers = 1, teams: slugs = ['acme'], demos = false } = options;
   const ends: Ends = [];
   try {
-    const databaseUrl = options.databaseUrl ?? (await ownDatabase(ends));
-    const cloud = await startLocalCloud({
-      zoneName: ZONE,
-      actionMs,
-      requestsPerHour: options.requestsPerHour ?? Number(UNLIMITED),
-      ...(demos ? { demoZoneName: DEMO_ZONE } : {}),
-    });
-    ends.push(() => cloud.program.stop());
-    const pool = ownPool(databaseUrl, ends);
-
-    const databases = await serviceDatabases(databaseUrl);
-    const shared = {
-      REDIS_URL: redisUrl,
-      DNS_ZONE_NAME: ZONE,
-      DEMO_ZONE_NAME: demos ? DEMO_ZONE : undefined,
-      HCLOUD_API_URL: cloud.apiUrl,
-      HCLOUD_TOKEN: cloud.token,
-      LOG_LEVEL: 'warn',
-    };
+    const ground = await ownGround(ends, options);
+    const { databaseUrl, cloud, pool, databases } = ground;
+    const shared = { ...ground.shared, DEMO_ZONE_NAME: demos ? DEMO_ZONE : undefined };
     const ofGateways = options.gatewayEnv;
     const gatewayEnv = typeof ofGateways === 'function' ? ofGateways : () => ofGateways;
     const reconcilerEnv = { ...shortTimes, ...shared, ...databases.reconciler, ...options.reconcilerEnv };
@@ -143,8 +124,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
       teams,
       ...started,
       url: started.gateways[0]?.url ?? '',
-      issueToken: (team) => issueToken(databaseUrl, team.slug),
-      admin: (...args) => runAdmin(args, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, DNS_ZONE_NAME: ZONE }),
+      issueToken: ({ slug }) => issueToken(databaseUrl, slug),
+      admin: (...args) =>
+        runAdmin(args, { DATABASE_URL: databaseUrl, REDIS_URL: options.redisUrl, DNS_ZONE_NAME: ZONE }),
       stop: undoing(ends),
     };
   } catch (error) {
@@ -153,27 +135,20 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   }
 }
 
-async function createTeams(databaseUrl: string, slugs: readonly string[]): Promise<Team[]> {
-  const prisma = connectPrisma(databaseUrl, patientTransactions);
-  try {
+const createTeams = (databaseUrl: string, slugs: readonly string[]): Promise<Team[]> =>
+  withPrisma(databaseUrl, async (prisma) => {
     const teams: Team[] = [];
     for (const slug of slugs) {
-      const team = await teamStore(prisma).createTeam(slug);
-      const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'system test' });
-      teams.push({ id: team.id, slug, token });
+      const { id } = await teamStore(prisma).createTeam(slug);
+      teams.push({ id, slug, token: await issueToken(databaseUrl, slug) });
     }
     return teams;
-  } finally {
-    await prisma.$disconnect();
-  }
-}
+  });
 
-async function issueToken(databaseUrl: string, slug: string): Promise<string> {
-  const prisma = connectPrisma(databaseUrl, patientTransactions);
-  try {
+/** @param withinName the name within which the token may write. The default is that of the team */
+export const issueToken = (databaseUrl: string, slug: string, withinName?: string): Promise<string> =>
+  withPrisma(databaseUrl, async (prisma) => {
     const team = (await teamStore(prisma).findTeam(slug)) as TeamRecord;
-    return (await dnsTokenStore(prisma).issueToken(team, { name: 'system test' })).token;
-  } finally {
-    await prisma.$disconnect();
-  }
-}
+    const wanted = { name: 'system test', ...(withinName === undefined ? {} : { withinName }) };
+    return (await dnsTokenStore(prisma).issueToken(team, wanted)).token;
+  });

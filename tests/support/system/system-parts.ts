@@ -1,5 +1,6 @@
 import {
   connectPool,
+  connectPrisma,
   type DatabaseService,
   databaseServices,
   grantServiceRights,
@@ -7,17 +8,15 @@ import {
   roleOf,
 } from '@corral/database';
 import { prepareQueue, queueSchema } from '@corral/queue';
-import { createTestDatabase, explainFailures, freePort } from '@corral/testing';
+import { createTestDatabase, explainFailures, freePort, patientTransactions } from '@corral/testing';
+import { type LocalCloud, type LocalCloudOptions, startLocalCloud, UNLIMITED, ZONE } from './local-cloud.js';
 import { type Program, type ProgramSpec, program } from './program.js';
 
 export type Env = Readonly<Record<string, string | undefined>>;
 /** Clean-up functions, in the order in which the things were created. */
 export type Ends = (() => Promise<unknown>)[];
 
-export const ZONE = 'example.test';
-export const DEMO_ZONE = 'demos.test';
-/** A number of requests per time that no test reaches. */
-export const UNLIMITED = '100000000';
+export { DEMO_ZONE, UNLIMITED, ZONE } from './local-cloud.js';
 
 /** Longer than any program may take to end. Jest's own bound would not say what hangs. */
 const CLEAN_UP_MS = 120_000;
@@ -78,6 +77,47 @@ export async function serviceDatabases(databaseUrl: string): Promise<{ readonly 
     return { DATABASE_URL: url.toString(), DATABASE_PASSWORD: PASSWORD };
   };
   return { 'dns-gateway': envOf('dns-gateway'), 'cluster-api': envOf('cluster-api'), reconciler: envOf('reconciler') };
+}
+
+/** What the programs of a system stand on, and the environment that they share. */
+export async function ownGround(
+  ends: Ends,
+  {
+    databaseUrl: given,
+    redisUrl,
+    ...cloudOptions
+  }: LocalCloudOptions & { readonly databaseUrl?: string | undefined; readonly redisUrl?: string | undefined },
+) {
+  const databaseUrl = given ?? (await ownDatabase(ends));
+  const cloud: LocalCloud = await startLocalCloud(cloudOptions);
+  ends.push(() => cloud.program.stop());
+  const shared = {
+    REDIS_URL: redisUrl,
+    DNS_ZONE_NAME: ZONE,
+    HCLOUD_API_URL: cloud.apiUrl,
+    HCLOUD_TOKEN: cloud.token,
+    LOG_LEVEL: 'warn',
+  };
+  return {
+    databaseUrl,
+    cloud,
+    pool: ownPool(databaseUrl, ends),
+    databases: await serviceDatabases(databaseUrl),
+    shared,
+  };
+}
+
+/** Works on the rows of a system as its operators do. */
+export async function withPrisma<T>(
+  databaseUrl: string,
+  work: (prisma: ReturnType<typeof connectPrisma>) => Promise<T>,
+): Promise<T> {
+  const prisma = connectPrisma(databaseUrl, patientTransactions);
+  try {
+    return await work(prisma);
+  } finally {
+    await prisma.$disconnect();
+  }
 }
 
 export function ownPool(databaseUrl: string, ends: Ends): Pool {

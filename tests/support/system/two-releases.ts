@@ -26,7 +26,6 @@ const REPLICAS = [1, 2] as const;
 const PASSWORD = 'a password of both releases';
 const DRAIN_DELAY_MS = '5s';
 const CHECK_EVERY_MS = 200;
-const swift = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };
 
 /** A replica whose release changes with its next start. */
 interface Replica {
@@ -59,14 +58,7 @@ export async function startPreviousRelease(previous: Release): Promise<TwoReleas
     const dataDir = await mkdtemp(join(tmpdir(), 'corral-cloud-'));
     ends.push(() => rm(dataDir, { recursive: true, force: true }));
     const providerToken = randomBytes(32).toString('hex');
-    const cloud = await startLocalCloud({
-      zoneName: ZONE,
-      actionMs: 100,
-      requestsPerHour: Number(UNLIMITED),
-      dataDir,
-      projectTokens: [providerToken],
-      speed: swift,
-    });
+    const cloud = await startLocalCloud({ dataDir, projectTokens: [providerToken] });
     ends.push(() => cloud.program.stop());
     const rolePrefix = `two_releases_${randomBytes(4).toString('hex')}_`;
     const admin = (release: Release, ...args: string[]) =>

@@ -1,8 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { dnsTokenStore, type TeamRecord, teamStore } from '@corral/auth';
-import { connectPrisma } from '@corral/database';
-import { describeNeeding, freePort, patientTransactions, unlessInstalled } from '@corral/testing';
+import { describeNeeding, freePort, unlessInstalled } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
@@ -11,6 +9,7 @@ import { labelsInSource, metricsPage } from '../../support/metrics-page.js';
 import { missingProgram } from '../../support/prometheus.js';
 import { textsOf, unknownLabels } from '../../support/promql.js';
 import { builtFile } from '../../support/system/program.js';
+import { issueToken } from '../../support/system/start-system.js';
 import { type Ends, undo, ZONE } from '../../support/system/system-parts.js';
 
 interface Rule {
@@ -101,10 +100,7 @@ describe('a running system', () => {
     const apiEnv = { METRICS_PORT: String(apiPort) };
     const system = await startClusterSystem({ gateways: 1, gatewayEnv, apiEnv });
     ends.push(system.stop);
-    const prisma = connectPrisma(system.databaseUrl, patientTransactions);
-    ends.push(() => prisma.$disconnect());
-    const team = (await teamStore(prisma).findTeam('acme')) as TeamRecord;
-    const { token } = await dnsTokenStore(prisma).issueToken(team, { name: 'system test' });
+    const token = await issueToken(system.databaseUrl, 'acme');
     for (const bearer of ['wrong', token]) {
       const headers = { authorization: `Bearer ${bearer}`, 'content-type': 'application/json' };
       await fetch(`${system.gateways[0]?.url}/zones/${ZONE}/rrsets`, { method: 'POST', body: '{}', headers });

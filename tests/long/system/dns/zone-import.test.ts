@@ -1,10 +1,10 @@
-import { dnsTokenStore, teamStore } from '@corral/auth';
-import { connectPrisma } from '@corral/database';
-import { patientTransactions, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import { teamStore } from '@corral/auth';
+import { type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { callDns } from '../../../support/clients/dns-api.js';
 import { type LocalCloud, startLocalCloud } from '../../../support/system/local-cloud.js';
 import { builtFile, type Program, runAdmin } from '../../../support/system/program.js';
+import { issueToken } from '../../../support/system/start-system.js';
 import {
   type Ends,
   type Gateway,
@@ -14,6 +14,7 @@ import {
   reconciler,
   startAll,
   undo,
+  withPrisma,
   ZONE,
 } from '../../../support/system/system-parts.js';
 
@@ -44,11 +45,12 @@ let token: string;
 beforeAll(async () => {
   databaseUrl = await ownDatabase(ends);
   pool = ownPool(databaseUrl, ends);
-  cloud = await startLocalCloud({ zoneName: ZONE, actionMs: 50, requestsPerHour: 3_600 });
+  cloud = await startLocalCloud({ actionMs: 50, requestsPerHour: 3_600 });
   ends.push(() => cloud.program.stop());
-  await useTeams((teams) => teams.createTeam('globex'));
-  await useTeams((teams) => teams.createTeam('acme'));
-  token = await issueToken('acme');
+  await withPrisma(databaseUrl, async (prisma) => {
+    for (const slug of ['globex', 'acme']) await teamStore(prisma).createTeam(slug);
+  });
+  token = await issueToken(databaseUrl, 'acme');
   for (const [label, count] of Object.entries(SETS)) {
     const puts = Array.from({ length: count }, (_, index) => () => put(`h${index}.${label}`, '192.0.2.1'));
     while (puts.length > 0) await Promise.all(puts.splice(0, 50).map((each) => each()));
@@ -62,24 +64,6 @@ beforeAll(async () => {
 afterAll(() => undo(ends));
 
 const put = (name: string, value: string) => cloud.putRrset(name, 'A', { records: [{ value }] });
-
-async function useTeams<T>(
-  work: (teams: ReturnType<typeof teamStore>, tokens: ReturnType<typeof dnsTokenStore>) => Promise<T>,
-) {
-  const prisma = connectPrisma(databaseUrl, patientTransactions);
-  try {
-    return await work(teamStore(prisma), dnsTokenStore(prisma));
-  } finally {
-    await prisma.$disconnect();
-  }
-}
-
-const issueToken = (slug: string): Promise<string> =>
-  useTeams(async (teams, tokens) => {
-    const team = await teams.findTeam(slug);
-    if (team === null) throw new Error(`There is no team ${slug}.`);
-    return (await tokens.issueToken(team, { name: 'system test' })).token;
-  });
 
 const startAdmin = (...args: string[]): Promise<RunningProcess> =>
   startProcess({ command: process.execPath, args: [builtFile('apps/admin/dist/main.js'), ...args], env });
@@ -180,7 +164,7 @@ async function comeLater(): Promise<void> {
   const { json } = await callDns(dns.url, {
     method: 'GET',
     path: `/zones/${ZONE}/rrsets`,
-    token: await issueToken('shop'),
+    token: await issueToken(databaseUrl, 'shop'),
   });
 
   expect(json.meta.pagination.total_entries).toBe(40);

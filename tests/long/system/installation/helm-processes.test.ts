@@ -8,7 +8,7 @@ import { afterAll, describe, expect, it } from '@jest/globals';
 import { containerOf, environmentOf, renderChart } from '../../../support/kubernetes/chart.js';
 import { startLocalCloud } from '../../../support/system/local-cloud.js';
 import { builtFile, program } from '../../../support/system/program.js';
-import { type Ends, UNLIMITED, undo, ZONE } from '../../../support/system/system-parts.js';
+import { type Ends, undo } from '../../../support/system/system-parts.js';
 
 const found = findGoProgram('helm');
 const helm = found ?? '';
@@ -23,7 +23,7 @@ describeNeeding(describe, missingHelm, 'the environment of each container', () =
     ends.push(() => database.drop());
     const dataDir = await mkdtemp(join(tmpdir(), 'corral-chart-'));
     ends.push(() => rm(dataDir, { recursive: true, force: true }));
-    const cloud = await startLocalCloud({ zoneName: ZONE, actionMs: 100, requestsPerHour: Number(UNLIMITED), dataDir });
+    const cloud = await startLocalCloud({ dataDir });
     ends.push(() => cloud.program.stop());
     const { hostname, port, username, password, pathname } = new URL(database.url);
     const settings = {
