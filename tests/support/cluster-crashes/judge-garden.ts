@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Cluster, ClusterSpec } from '@corral/contracts';
-import { groupBy } from '../crashes/group-by.js';
 
 /** The fields of a Shoot that are read from the garden. */
 export interface HeldShoot {
@@ -122,7 +121,7 @@ export interface ShootLife {
  */
 export function findDoubleCreations(lives: readonly ShootLife[], names: ReadonlySet<string>): string[] {
   return [
-    ...[...groupBy(lives, ({ name }) => name)]
+    ...[...Map.groupBy(lives, ({ name }) => name)]
       .filter(([, same]) => same.length > 1)
       .map(([name, same]) => `Shoot ${name} was made ${same.length} times`),
     ...lives.filter(({ name }) => !names.has(name)).map(({ name }) => `Shoot ${name} was made for no cluster`),

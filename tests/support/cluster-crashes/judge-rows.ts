@@ -1,6 +1,5 @@
 import { isOpenOperation, type OperationState } from '@corral/contracts';
 import type { RowChange } from '../clusters/row-history.js';
-import { groupBy, pairs } from '../crashes/group-by.js';
 
 /*
  * The rules that every row must obey at every moment, written independently of the code that they check. Each function
@@ -32,12 +31,16 @@ export interface ClusterRow {
 
 type Change<R> = Omit<RowChange, 'row'> & { readonly row: R };
 
+/** Returns each item with the next one. */
+export const pairs = <T>(items: readonly T[]): [T, T][] =>
+  items.slice(1).map((item, index) => [items[index] as T, item]);
+
 export const changesOf = <R>(changes: readonly RowChange[], table: string): Change<R>[] =>
   changes.filter((change) => change.table === table);
 
 /** Every operation ends, keeps its final state unless it succeeds after a failure, and never goes back before that. */
 function findBrokenOperations(changes: readonly RowChange[]): string[] {
-  const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.id);
+  const histories = Map.groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.id);
   return [...histories].flatMap(([id, history]) => [
     ...pairs(history).flatMap(([before, after]) => brokenStep(before, after)),
     ...history.flatMap(({ row }) => brokenState(row)),
@@ -78,7 +81,7 @@ function brokenState({ id, state, progress, error }: OperationRow): string[] {
  * than the one before. The detachment of a server does not create a new generation.
  */
 function findRivalOperations(changes: readonly RowChange[]): string[] {
-  const histories = groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.target_id);
+  const histories = Map.groupBy(changesOf<OperationRow>(changes, 'operation'), ({ row }) => row.target_id);
   return [...histories].flatMap(([target, history]) => {
     const open = new Set<string>();
     let newest = 0;
@@ -99,18 +102,18 @@ function findRivalOperations(changes: readonly RowChange[]): string[] {
 /** The changes of each transaction, in the order in which they ended. Others may have changed other rows meanwhile. */
 function transactionsOf<C extends RowChange>(changes: readonly C[]): C[][] {
   const endOf = (of: readonly C[]): number => of.at(-1)?.seq ?? 0;
-  return [...groupBy(changes, ({ transaction }) => transaction).values()].toSorted((a, b) => endOf(a) - endOf(b));
+  return [...Map.groupBy(changes, ({ transaction }) => transaction).values()].toSorted((a, b) => endOf(a) - endOf(b));
 }
 
 /** Every final state of an operation of a cluster has its reason: converged, superseded by a later one, or never started and deleted. */
 function findUnfoundedEnds(changes: readonly RowChange[]): string[] {
-  const clusters = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
+  const clusters = Map.groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('cluster.'));
-  const accepted = groupBy(
+  const accepted = Map.groupBy(
     operations.filter(({ kind }) => kind === 'INSERT'),
     ({ transaction }) => transaction,
   );
-  return [...groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
+  return [...Map.groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
     const end = history.find(({ row }) => !isOpenOperation(row));
     if (end === undefined) return [];
     const { row } = end;
@@ -138,7 +141,7 @@ function stateAfter(history: readonly Change<ClusterRow>[], moment: Change<unkno
 
 /** Generations, observed generations and fences only grow. The fields that identify a cluster never change. */
 function findBrokenClusters(changes: readonly RowChange[]): string[] {
-  const histories = groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
+  const histories = Map.groupBy(changesOf<ClusterRow>(changes, 'cluster'), ({ row }) => row.id);
   return [...histories].flatMap(([id, history]) => [
     ...pairs(history).flatMap(([{ row: before }, { row: after }]) => [
       ...(['generation', 'observed_generation', 'lease_fence'] as const)
@@ -168,11 +171,11 @@ export interface AuditRow {
 /** Each accepted change is in the audit log, written by the same transaction, and stays there. */
 function findAuditGaps(changes: readonly RowChange[]): string[] {
   const entries = changesOf<AuditRow>(changes, 'audit_entry');
-  const entriesOf = groupBy(entries, ({ transaction }) => transaction);
+  const entriesOf = Map.groupBy(entries, ({ transaction }) => transaction);
   const accepted = changesOf<OperationRow>(changes, 'operation').filter(({ kind }) => kind === 'INSERT');
   const removed = changesOf<ClusterRow>(changes, 'cluster').filter(({ kind }) => kind === 'DELETE');
   return [
-    ...[...groupBy(entries, ({ row }) => String(row.id)).values()].flatMap(alteredEntry),
+    ...[...Map.groupBy(entries, ({ row }) => String(row.id)).values()].flatMap(alteredEntry),
     ...accepted
       .filter(({ transaction }) => entriesOf.get(transaction)?.length !== 1)
       .map(({ row }) => `operation ${row.id} (${row.kind}) was accepted without its own audit entry`),
@@ -195,7 +198,7 @@ function alteredEntry(history: readonly Change<AuditRow>[]): string[] {
 
 /** The remaining rows of each table. */
 export function rowsAtEnd<R extends { readonly id: string }>(changes: readonly RowChange[], table: string): R[] {
-  const histories = groupBy(changesOf<R>(changes, table), ({ row }) => row.id);
+  const histories = Map.groupBy(changesOf<R>(changes, table), ({ row }) => row.id);
   return [...histories.values()].flatMap((history) => {
     const { kind, row } = history.at(-1) as Change<R>;
     return kind === 'DELETE' ? [] : [row];

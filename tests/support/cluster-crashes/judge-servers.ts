@@ -1,7 +1,6 @@
 import { isOpenOperation } from '@corral/contracts';
 import type { RowChange } from '../clusters/row-history.js';
-import { groupBy, pairs } from '../crashes/group-by.js';
-import { changesOf, type OperationRow } from './judge-rows.js';
+import { changesOf, type OperationRow, pairs } from './judge-rows.js';
 
 /** A server as the admin address of the local cloud describes it. */
 export interface HeldServer {
@@ -34,7 +33,7 @@ export const findServerContradictions = (changes: readonly RowChange[]): string[
 
 /** Generations and fences only grow, the fields that identify a server never change, and a generation has one rebuild. */
 function findBrokenServers(changes: readonly RowChange[]): string[] {
-  const histories = groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
+  const histories = Map.groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
   return [...histories.values()].flatMap((history) =>
     pairs(history).flatMap(([{ row: before }, { row: after }]) => {
       const server = `server ${before.server_id}`;
@@ -57,7 +56,7 @@ function findBrokenServers(changes: readonly RowChange[]): string[] {
 /** One rebuild never counts for two acknowledgements, even if the server was detached in between. */
 function findSharedRebuilds(changes: readonly RowChange[]): string[] {
   const taken = changesOf<ServerRow>(changes, 'adopted_server').filter(({ row }) => row.rebuild_action_id !== null);
-  return [...groupBy(taken, ({ row }) => String(row.rebuild_action_id))].flatMap(([action, same]) => {
+  return [...Map.groupBy(taken, ({ row }) => String(row.rebuild_action_id))].flatMap(([action, same]) => {
     const intents = new Set(same.map(({ row }) => `${row.id} ${row.generation}`));
     return intents.size > 1 ? [`rebuild ${action} counts for ${intents.size} acknowledgements`] : [];
   });
@@ -65,9 +64,9 @@ function findSharedRebuilds(changes: readonly RowChange[]): string[] {
 
 /** Every final state has its reason in the same transaction: rebuilt, detached, or interrupted by the detachment. */
 function findUnfoundedServerEnds(changes: readonly RowChange[]): string[] {
-  const servers = groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
+  const servers = Map.groupBy(changesOf<ServerRow>(changes, 'adopted_server'), ({ row }) => row.id);
   const operations = changesOf<OperationRow>(changes, 'operation').filter(({ row }) => row.kind.startsWith('server.'));
-  return [...groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
+  return [...Map.groupBy(operations, ({ row }) => row.id).values()].flatMap((history) => {
     const end = history.find(({ row }) => !isOpenOperation(row));
     if (end === undefined) return [];
     const { row, transaction } = end;

@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
 import type { FaultRule, LocalCloud } from '../system/local-cloud.js';
-import type { restartablePostgres } from '../system/postgres.js';
-import type { restartableRedis } from '../system/redis.js';
+import { type RestartableStores, restartableStores } from '../system/restartable-stores.js';
+import type { Ends } from '../system/system-parts.js';
 import { drawer } from './crash-plan.js';
 
 /** Continues until the run is over. */
@@ -21,11 +21,19 @@ export const seldomAway: fc.Arbitrary<Absence> = fc.record({
   awayMs,
 });
 
+/** A Postgres, and a Redis if there is one, and what happens to them. */
+export async function disturbedStores(ends: Ends, seed: number, absences = oftenAway) {
+  const { postgres, redis, databaseUrl, redisUrl } = await restartableStores(ends);
+  const disturbances: Disturbance[] = [restartedPostgres(postgres, seed + 1_000, absences)];
+  if (redis !== null) disturbances.push(forgetfulRedis(redis, seed + 2_000, absences));
+  return { databaseUrl, redisUrl, disturbances };
+}
+
 /** Makes Redis lose all its data, sometimes together with its process. */
-export function forgetfulRedis(
-  redis: Awaited<ReturnType<typeof restartableRedis>>,
+function forgetfulRedis(
+  redis: NonNullable<RestartableStores['redis']>,
   seed: number,
-  absences = oftenAway,
+  absences: fc.Arbitrary<Absence>,
 ): Disturbance {
   const next = drawer(fc.record({ times: absences, ends: fc.boolean() }), seed);
   return async (isOver) => {
@@ -44,10 +52,10 @@ export function forgetfulRedis(
 }
 
 /** Stops Postgres for a moment. */
-export function restartedPostgres(
-  postgres: Awaited<ReturnType<typeof restartablePostgres>>,
+function restartedPostgres(
+  postgres: RestartableStores['postgres'],
   seed: number,
-  absences = oftenAway,
+  absences: fc.Arbitrary<Absence>,
 ): Disturbance {
   const next = drawer(absences, seed);
   return async (isOver) => {

@@ -1,6 +1,5 @@
 import type { UpstreamRecord, UpstreamRrset, UpstreamWrite } from '../system/local-cloud.js';
 import { findMisfits } from './align.js';
-import { groupBy } from './group-by.js';
 
 /** How a write of the log changes a set according to the upstream documentation. It shares no code with what it judges. */
 function after(write: UpstreamWrite, current: UpstreamRrset | undefined): UpstreamRrset | undefined {
@@ -95,10 +94,10 @@ export interface AuditEntry {
  * @returns what does not match: writes without an entry, and entries that claim a write that never happened
  */
 export function findUnmatched(writes: readonly UpstreamWrite[], entries: readonly AuditEntry[]): string[] {
-  const claims = groupBy(entries.filter(({ state }) => !NEVER_ARRIVED.includes(state)).map(claimOf), ({ entry }) =>
+  const claims = Map.groupBy(entries.filter(({ state }) => !NEVER_ARRIVED.includes(state)).map(claimOf), ({ entry }) =>
     keyOf(entry),
   );
-  const arrivals = groupBy(writes.map(arrivalOf), ({ write }) => keyOf(write));
+  const arrivals = Map.groupBy(writes.map(arrivalOf), ({ write }) => keyOf(write));
   return [...new Set([...claims.keys(), ...arrivals.keys()])].flatMap((key) => {
     const misfits = findMisfits(arrivals.get(key) ?? [], claims.get(key) ?? [], {
       fits: isOf,

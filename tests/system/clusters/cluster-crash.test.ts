@@ -1,4 +1,4 @@
-import { isRedisInstalled, missingRedisServer, showsLessWithout } from '@corral/testing';
+import { missingRedisServer, showsLessWithout } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { runClusterChaos } from '../../support/cluster-crashes/chaos.js';
 import { findContradictions, untilSettled } from '../../support/cluster-crashes/settled.js';
@@ -6,9 +6,7 @@ import { toldReceivers } from '../../support/cluster-crashes/told-receivers.js';
 import { recordRowChanges } from '../../support/clusters/row-history.js';
 import { type ClusterSystem, shortTimeouts, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
 import { readCrashPlan } from '../../support/crashes/crash-plan.js';
-import { type Disturbance, forgetfulRedis, restartedPostgres } from '../../support/crashes/disturb.js';
-import { restartablePostgres } from '../../support/system/postgres.js';
-import { restartableRedis } from '../../support/system/redis.js';
+import { type Disturbance, disturbedStores } from '../../support/crashes/disturb.js';
 import { undo } from '../../support/system/system-parts.js';
 
 const { seed, minutes } = readCrashPlan({ minutes: 0 });
@@ -17,29 +15,21 @@ const [WORKERS, KILLS_MIN] = minutes > 0 ? [3, 6] : [2, 4];
 const HOUR_MS = 3_600_000;
 
 const ends: (() => Promise<unknown>)[] = [];
-const disturbances: Disturbance[] = [];
+let disturbances: readonly Disturbance[];
 let system: ClusterSystem;
 
 showsLessWithout(missingRedisServer());
 
 beforeAll(async () => {
-  const postgres = await restartablePostgres();
-  ends.push(postgres.remove);
-  disturbances.push(restartedPostgres(postgres, seed + 1_000));
-  let redisUrl: string | undefined;
-  if (isRedisInstalled()) {
-    const redis = await restartableRedis();
-    await redis.start();
-    ends.push(redis.kill);
-    disturbances.push(forgetfulRedis(redis, seed + 2_000));
-    redisUrl = redis.url;
-  }
+  const stores = await disturbedStores(ends, seed);
+  const { databaseUrl, redisUrl } = stores;
+  disturbances = stores.disturbances;
   system = await startClusterSystem({
     apis: 2,
     reconcilers: WORKERS,
     teams: ['acme', 'globex'],
     redisUrl,
-    databaseUrl: postgres.url,
+    databaseUrl,
     clockShiftsMs: [-3 * HOUR_MS, 5 * HOUR_MS],
     apiEnv: { LOG_LEVEL: 'error', ...shortTimeouts },
     reconcilerEnv: { LOG_LEVEL: 'error', ...shortTimeouts },

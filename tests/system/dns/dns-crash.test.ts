@@ -1,16 +1,14 @@
-import { isRedisInstalled, missingRedisServer, showsLessWithout } from '@corral/testing';
+import { missingRedisServer, showsLessWithout } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type AnsweredWrite, countAccepted, runChaos } from '../../support/crashes/chaos.js';
 import { expectNothingLostOrInvented } from '../../support/crashes/crash-judge.js';
 import { readCrashPlan } from '../../support/crashes/crash-plan.js';
-import { type Disturbance, forgetfulRedis, restartedPostgres, seldomAway } from '../../support/crashes/disturb.js';
+import { type Disturbance, disturbedStores, seldomAway } from '../../support/crashes/disturb.js';
 import { type Killer, killAgainAndAgain, killInTurns, lifetimesOf } from '../../support/crashes/killer.js';
 import { clearDemos, expectDemosAreGone } from '../../support/soak/demos.js';
 import { growthOf, type Memory, REPORTS_MEMORY, sampleMemory } from '../../support/soak/memory.js';
 import { type Answers, sideLoad } from '../../support/soak/side-load.js';
-import { restartablePostgres } from '../../support/system/postgres.js';
 import type { Program } from '../../support/system/program.js';
-import { restartableRedis } from '../../support/system/redis.js';
 import { type RoundRobin, startRoundRobin } from '../../support/system/round-robin.js';
 import { type System, shortLeases, startSystem } from '../../support/system/start-system.js';
 import { undo } from '../../support/system/system-parts.js';
@@ -38,7 +36,7 @@ const RSS_GROWTH_MAX = 48 * MIB;
 const ALARMING = /unexpected error ends the process|unhandled ?rejection|MaxListenersExceeded|heap out of memory/i;
 
 const ends: (() => Promise<unknown>)[] = [];
-const disturbances: Disturbance[] = [];
+let disturbances: readonly Disturbance[];
 let system: System;
 let proxy: RoundRobin;
 let url: string;
@@ -46,25 +44,16 @@ let url: string;
 showsLessWithout(missingRedisServer());
 
 beforeAll(async () => {
-  const absences = isSoak ? seldomAway : undefined;
-  const postgres = await restartablePostgres();
-  ends.push(postgres.remove);
-  disturbances.push(restartedPostgres(postgres, seed + 1_000, absences));
-  let redisUrl: string | undefined;
-  if (isRedisInstalled()) {
-    const redis = await restartableRedis();
-    await redis.start();
-    ends.push(redis.kill);
-    disturbances.push(forgetfulRedis(redis, seed + 2_000, absences));
-    redisUrl = redis.url;
-  }
+  const stores = await disturbedStores(ends, seed, isSoak ? seldomAway : undefined);
+  const { databaseUrl, redisUrl } = stores;
+  disturbances = stores.disturbances;
   system = await startSystem({
     gateways: EACH,
     reconcilers: EACH,
     demos: true,
     teams: TEAMS,
     redisUrl,
-    databaseUrl: postgres.url,
+    databaseUrl,
     gatewayEnv: { DNS_RECORDS_PER_TEAM: String(RECORDS_PER_TEAM), LOG_LEVEL: 'error', ...shortLeases },
     gatewayNodeArgs: (index) => (index === 1 ? REPORTS_MEMORY : []),
     reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', DEMO_INTERVAL_MS: '1s', LOG_LEVEL: 'error' },

@@ -1,4 +1,4 @@
-import { describeNeeding, isRedisInstalled, missingRedisServer, waitFor } from '@corral/testing';
+import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { operationIdOf, type TeamClient } from '../../../support/clusters/client.js';
 import { aCluster, aPool, change, getCluster, getShoot, untilPhase } from '../../../support/clusters/journey.js';
@@ -7,31 +7,24 @@ import {
   type ClusterTeam,
   startClusterSystem,
 } from '../../../support/clusters/start-cluster-system.js';
-import { restartablePostgres } from '../../../support/system/postgres.js';
 import type { Program } from '../../../support/system/program.js';
-import { restartableRedis } from '../../../support/system/redis.js';
+import { type RestartableStores, restartableStores } from '../../../support/system/restartable-stores.js';
 import { undo } from '../../../support/system/system-parts.js';
 
 const ends: (() => Promise<unknown>)[] = [];
-let postgres: Awaited<ReturnType<typeof restartablePostgres>>;
-let redis: Awaited<ReturnType<typeof restartableRedis>>;
+let stores: RestartableStores;
 let system: ClusterSystem;
 let team: ClusterTeam;
 let acme: TeamClient;
 const programs = (): Program[] => [...system.apis, ...system.reconcilers];
 
 beforeAll(async () => {
-  postgres = await restartablePostgres();
-  ends.push(postgres.remove);
-  redis = await restartableRedis();
-  if (isRedisInstalled()) {
-    await redis.start();
-    ends.push(redis.kill);
-  }
+  stores = await restartableStores(ends);
+  const { databaseUrl, redisUrl } = stores;
   system = await startClusterSystem({
     reconcilers: 2,
-    databaseUrl: postgres.url,
-    redisUrl: isRedisInstalled() ? redis.url : undefined,
+    databaseUrl,
+    redisUrl,
     apiEnv: { LOG_LEVEL: 'error' },
     // Longer than any process may take to stop.
     reconcilerEnv: { GARDEN_TIMEOUT_MS: '60s', LOG_LEVEL: 'error' },
@@ -101,47 +94,13 @@ describe('a reconciler that is asked to stop', () => {
   });
 });
 
-describe('a cluster API that is asked to stop', () => {
-  it('answers every request in flight, then exits with 0', async () => {
-    const [api] = system.apis as unknown as readonly [Program];
-    await change(acme, 'PUT', '/clusters/answered/', aCluster(system));
-    await untilPhase(acme, 'answered', 'Ready');
-    await system.cloud.addFaults({ match: { api: 'garden', method: 'POST' }, times: null, effect: { delayMs: 1_500 } });
-    await system.cloud.addFaults({
-      match: { api: 'hcloud', path: '/placement_groups' },
-      times: null,
-      effect: { delayMs: 1_500 },
-    });
-    const { connections, kubeconfigs } = await untilCalled(
-      { 'GET /v1/placement_groups': 10, [`POST ${SHOOT}/adminkubeconfig`]: 6 },
-      () => ({
-        connections: Array.from({ length: 10 }, (_, number) =>
-          team.admin.send({
-            method: 'PUT',
-            path: `/connections/c${number}/`,
-            body: { spec: { provider: 'hcloud', token: team.providerToken } },
-          }),
-        ),
-        kubeconfigs: Array.from({ length: 6 }, () =>
-          acme.send({ method: 'POST', path: '/clusters/answered/kubeconfig/', body: {} }),
-        ),
-      }),
-    );
-
-    await stopInTime(api);
-
-    expect((await Promise.all(connections)).map(({ status }) => status)).toEqual(connections.map(() => 201));
-    expect((await Promise.all(kubeconfigs)).map(({ status }) => status)).toEqual(kubeconfigs.map(() => 200));
-  });
-});
-
 describe('while Postgres is unavailable', () => {
   it('the API answers 503 with Retry-After, and everything recovers by itself when it is back', async () => {
     await system.garden.addShootFaults({ operations: ['Create'], effect: { stuck: true } });
     const put = await acme.insist({ method: 'PUT', path: '/clusters/later/', body: aCluster(system) });
     await untilPhase(acme, 'later', 'Provisioning');
 
-    await postgres.stop();
+    await stores.postgres.stop();
     const refused = [
       await acme.send({ method: 'GET', path: '/clusters/later/' }),
       await acme.send({
@@ -150,7 +109,7 @@ describe('while Postgres is unavailable', () => {
         body: { spec: aPool({ name: 'batch' }) },
       }),
     ];
-    await postgres.start();
+    await stores.postgres.start();
     await system.garden.clearShootFaults();
 
     expect(refused.map(({ status, json }) => [status, json.code])).toEqual(
@@ -167,11 +126,11 @@ describeNeeding(describe, missingRedisServer(), 'while Redis is unavailable', ()
   it('changes are accepted, and carried out once it is back', async () => {
     await change(acme, 'PUT', '/clusters/on-redis/', aCluster(system));
 
-    await redis.kill();
+    await stores.redis?.kill();
     const hibernate = await acme.send({ method: 'POST', path: '/clusters/on-redis/hibernate/' });
     const declare = await acme.send({ method: 'PUT', path: '/clusters/other/', body: aCluster(system) });
     expect([hibernate.status, declare.status]).toEqual([202, 202]);
-    await redis.start();
+    await stores.redis?.start();
 
     for (const answer of [hibernate, declare]) {
       expect(await acme.untilEnded(operationIdOf(answer) as string)).toMatchObject(succeeded);

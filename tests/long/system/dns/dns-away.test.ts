@@ -1,11 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { describeNeeding, isRedisInstalled, missingRedisServer, waitFor } from '@corral/testing';
+import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Load, startLoad, untilWritten } from '../../../support/clients/background-load.js';
 import { callDns } from '../../../support/clients/dns-api.js';
 import { untilSettled } from '../../../support/system/mirror.js';
-import { restartablePostgres } from '../../../support/system/postgres.js';
-import { restartableRedis } from '../../../support/system/redis.js';
+import { type RestartableStores, restartableStores } from '../../../support/system/restartable-stores.js';
 import { type RoundRobin, startRoundRobin } from '../../../support/system/round-robin.js';
 import { type System, shortLeases, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
 import { undo } from '../../../support/system/system-parts.js';
@@ -14,28 +13,20 @@ import { undo } from '../../../support/system/system-parts.js';
 const awayMs = Number(process.env.CORRAL_AWAY_SECONDS ?? 0) * 1_000;
 
 const ends: (() => Promise<unknown>)[] = [];
-let redis: Awaited<ReturnType<typeof restartableRedis>>;
-let postgres: Awaited<ReturnType<typeof restartablePostgres>>;
+let stores: RestartableStores;
 let system: System;
 let proxy: RoundRobin;
 let url: string;
 let load: Load | undefined;
 
 beforeAll(async () => {
-  postgres = await restartablePostgres();
-  ends.push(postgres.remove);
-  let redisUrl: string | undefined;
-  if (isRedisInstalled()) {
-    redis = await restartableRedis();
-    await redis.start();
-    ends.push(redis.kill);
-    redisUrl = redis.url;
-  }
+  stores = await restartableStores(ends);
+  const { databaseUrl, redisUrl } = stores;
   system = await startSystem({
     gateways: 3,
     reconcilers: 2,
     redisUrl,
-    databaseUrl: postgres.url,
+    databaseUrl,
     gatewayEnv: { LOG_LEVEL: 'error', ...shortLeases },
     reconcilerEnv: { DNS_SYNC_INTERVAL_MS: '3s', LOG_LEVEL: 'error' },
   });
@@ -60,12 +51,12 @@ describe('three gateways and two reconcilers', () => {
     const servedBefore = [...proxy.served];
     const pids = pidsOf(system);
 
-    await postgres.stop();
+    await stores.postgres.stop();
     const leftAt = performance.now();
     await waitFor('reads and writes to be refused', () => isRefused(load, false) && isRefused(load, true));
     await pause(Math.max(0, awayMs - (performance.now() - leftAt)));
     const whileAway = load.answers.length;
-    await postgres.start();
+    await stores.postgres.start();
     await untilWritten(load, 20);
     await load.stop();
 
@@ -88,14 +79,14 @@ describeNeeding(describe, missingRedisServer(), 'three gateways and two reconcil
     await untilWritten(load, 20);
 
     const pids = pidsOf(system);
-    await redis.kill();
+    await stores.redis?.kill();
     const leftAt = performance.now();
     await untilWritten(load, 40);
     await pause(Math.max(0, awayMs - (performance.now() - leftAt)));
     await untilWritten(load, 10);
     await load.stop();
     const whileAway = await loseAnswer('while-redis-is-away');
-    await redis.start();
+    await stores.redis?.start();
     await expectSettled(whileAway);
     const later = startLoad(url, alone());
     await untilWritten(later, 20).finally(later.stop);
