@@ -38,38 +38,6 @@ describe('clusters', () => {
   });
 });
 
-describe('record sets in a zone file', () => {
-  it('are written and removed only after the answer that the plan needs', async () => {
-    const file = await fileOf(ann, 'acme.zone', 'a.acme A 192.0.2.1\nb.acme A 192.0.2.1\n');
-    expect(await ann.run('dns', 'import', file)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
-    expect((await ann.run('dns', 'import', file, '--yes')).code).toBe(0);
-    expect((await ann.run('dns', 'diff', file, '--prune')).code).toBe(0);
-
-    await fileOf(ann, 'acme.zone', 'a.acme A 192.0.2.1\nwww.globex A 192.0.2.1\nnonsense\n');
-    expect((await ann.run('dns', 'diff', file)).code).toBe(2);
-    expect(await ann.run('dns', 'import', file, '--yes')).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('Nothing was changed'),
-    });
-
-    await fileOf(ann, 'acme.zone', 'c.acme A 192.0.2.1\n');
-    const most = 'This removes 2 of 2 record sets.';
-    expect(await ann.run('dns', 'import', file, '--yes', '--prune=1')).toMatchObject({
-      code: 2,
-      err: expect.stringContaining(`${most} No terminal to prompt on. Pass --prune=2`),
-    });
-    expect(await ann.run('dns', 'import', file, '--dry-run', '--prune')).toMatchObject({
-      code: 0,
-      err: `${most} It needs --prune=2.\n`,
-    });
-    expect(await ann.run('dns', 'import', file, '--prune=2')).toMatchObject({ code: 2 });
-    expect(await ann.json('dns', 'list')).toHaveLength(2);
-    expect((await ann.run('dns', 'import', file, '--yes', '--prune=2')).code).toBe(0);
-    expect(await ann.json('dns', 'list')).toHaveLength(1);
-    await ann.json('dns', 'delete', 'c.acme', 'A', '--yes');
-  });
-});
-
 describe('the rest of the product', () => {
   it('has connections, pools, operations, usage and the catalogue', async () => {
     const created = await ann.runWith({ input: 'b'.repeat(64) }, 'connections', 'create', 'spare', '--name', 'Spare');
