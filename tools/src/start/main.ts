@@ -1,11 +1,16 @@
 import { spawn } from 'node:child_process';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { applyMigrations } from '@corral/database';
 import { type Config, readConfig, startOrExit } from '@corral/service';
 import { announcement } from './announce.js';
 import { startConfig } from './config.js';
+import { devCertificate } from './dev-certificate.js';
 import { DEV_COURSE_CODE, type DevFile } from './dev-file.js';
 import { devSecrets } from './dev-secrets.js';
+import { ensureDevServers } from './dev-servers.js';
+import { devSignIns } from './dev-sign-ins.js';
+import { ensureDevTeams } from './dev-teams.js';
 import {
   LOOPBACK,
   type Run,
@@ -14,7 +19,6 @@ import {
   startLocalCloud,
   startServices,
 } from './start-parts.js';
-import { startSetUp } from './start-set-up.js';
 import { choosePorts, stateFolder } from './state-folder.js';
 
 const repository = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..');
@@ -57,8 +61,6 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
   const zoneName = config.DNS_ZONE_NAME;
   const demoZoneName = config.DEMO_ZONE_NAME ?? `demo.${zoneName}`;
   const secrets = devSecrets(folder);
-  const setUp = startSetUp();
-  started.push(setUp);
   const ports = await choosePorts(folder, {
     ...given('dnsGateway', config.DNS_GATEWAY_PORT),
     ...given('dnsGatewayTls', config.DNS_GATEWAY_TLS_PORT),
@@ -76,13 +78,13 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
   const ownKubeconfig = config.GARDEN_KUBECONFIG === undefined ? undefined : resolve(config.GARDEN_KUBECONFIG);
   const startDatabase = async (): Promise<string> => {
     const databaseUrl = config.DATABASE_URL ?? (await startEmbeddedPostgres(run));
-    await setUp.run('migrations', { databaseUrl, migrationsDir: join(repository, 'prisma', 'migrations') });
+    await applyMigrations({ databaseUrl, migrationsDir: join(repository, 'prisma', 'migrations') });
     return databaseUrl;
   };
   const [databaseUrl, localCloud, certificate] = await Promise.all([
     startDatabase(),
     ownDns && ownGarden ? null : startLocalCloud(run, [zoneName, demoZoneName]),
-    setUp.run('certificate', { root: folder.root }),
+    devCertificate(folder),
   ]);
   const upstream = {
     hcloudUrl: config.HCLOUD_API_URL ?? (localCloud?.hcloudUrl as string),
@@ -97,7 +99,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
     ...given('REDIS_URL', config.REDIS_URL),
   });
   const [rows] = await Promise.all([
-    setUp.run('teams', { databaseUrl, lastRun: lastRun?.teams ?? [] }),
+    ensureDevTeams({ databaseUrl, lastRun: lastRun?.teams ?? [] }),
     startServices(run, {
       databaseUrl,
       redisUrl: config.REDIS_URL,
@@ -115,16 +117,15 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
 
   const baseUrl = `http://${LOOPBACK}:${ports.clusterApi}`;
   const projectTokens = ownDns ? {} : secrets.projectTokens;
-  const signedIn = await setUp.run('signIns', { baseUrl, teams: rows, lastRun: lastRun?.teams ?? [], projectTokens });
+  const signedIn = await devSignIns({ baseUrl, teams: rows, lastRun: lastRun?.teams ?? [], projectTokens });
   const teams = await Promise.all(
     signedIn.map(async (team) => {
       const token = projectTokens[team.slug];
       const { hcloudUrl, adminUrl } = upstream;
       const hasNone = token === undefined || adminUrl === null;
-      return { ...team, servers: hasNone ? [] : await setUp.run('servers', { hcloudUrl, adminUrl, token }) };
+      return { ...team, servers: hasNone ? [] : await ensureDevServers({ hcloudUrl, adminUrl, token }) };
     }),
   );
-  await setUp.stop();
   const devFile: DevFile = {
     dnsUrl: `http://${LOOPBACK}:${ports.dnsGateway}/v1`,
     dnsTlsUrl: `https://${LOOPBACK}:${ports.dnsGatewayTls}/v1`,
