@@ -18,8 +18,6 @@ export interface GardenOptions {
   bodyBytesMax?: number;
   /** field manager of applies. Default: `corral`. A changed name does not own the fields that the old one set */
   fieldManager?: string;
-  /** maximum number of Shoot kubeconfigs in memory, separately for `nodes` and `listNodes`. Default: 500 */
-  shootKubeconfigsMax?: number;
   log: GardenLog;
   onCall?: (call: GardenCall) => void;
 }

@@ -41,9 +41,8 @@ export function connectGarden(options: GardenOptions): GardenClient {
     onCall: options.onCall ?? (() => {}),
     onAccessDenied: ({ verb, resource }, error) => log.error('garden denies access', { verb, resource, error }),
   };
-  const keptMax = options.shootKubeconfigsMax ?? 500;
-  const accesses = openShootAccesses(deps, 'admin', keptMax);
-  const views = openShootAccesses({ ...deps, bodyBytesMax: nodeListBytesMax }, 'viewer', keptMax);
+  const accesses = openShootAccesses(deps, 'admin');
+  const views = openShootAccesses({ ...deps, bodyBytesMax: nodeListBytesMax }, 'viewer');
   const keptNamespaces = new Set<string>();
   const watches = new Set<Promise<void>>();
 

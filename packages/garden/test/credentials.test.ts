@@ -112,9 +112,7 @@ describe('of the garden', () => {
         kubeconfigText: aKubeconfig(server.url, { tokenFile: join(folder, 'absent') }),
       });
 
-      await expect(write(client)).rejects.toMatchObject({
-        message: 'credentials: our own cannot be read (ENOENT)',
-      });
+      await expect(write(client)).rejects.toMatchObject({ message: 'credentials: our own cannot be read (ENOENT)' });
       expect(server.requests).toEqual([]);
       expect(logged.join()).toContain('garden denies access');
     });
@@ -247,7 +245,7 @@ describe('of the garden', () => {
   });
 });
 
-describe('TLS', () => {
+describe('a garden behind TLS', () => {
   let authority: Authority;
   let server: Issued;
   let open: { close(): unknown; closeAllConnections(): void }[] = [];
@@ -285,84 +283,80 @@ describe('TLS', () => {
 
   const trusting = () => ({ 'certificate-authority-data': base64(authority.ca), 'tls-server-name': 'garden.test' });
 
-  describe('a garden behind TLS', () => {
-    it('is called over one connection if the authority of the kubeconfig signed its certificate', async () => {
-      const { url, visitors, sockets } = await aTlsGarden();
-      const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, trusting()) });
+  it('is called over one connection if the authority of the kubeconfig signed its certificate', async () => {
+    const { url, visitors, sockets } = await aTlsGarden();
+    const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, trusting()) });
 
-      for (let n = 0; n < 5; n += 1) await client.readShoot(aShootName);
+    for (let n = 0; n < 5; n += 1) await client.readShoot(aShootName);
 
-      expect(visitors).toEqual(Array(5).fill(`undefined|Bearer ${aToken}`));
-      expect(sockets.size).toBe(1);
-      await client.close();
+    expect(visitors).toEqual(Array(5).fill(`undefined|Bearer ${aToken}`));
+    expect(sockets.size).toBe(1);
+    await client.close();
+  });
+
+  it.each<[string, () => object | Promise<object>]>([
+    [
+      'another authority vouches for it',
+      async () => ({ ...trusting(), 'certificate-authority-data': base64((await anAuthority()).ca) }),
+    ],
+    ['no authority is named', () => ({ 'tls-server-name': 'garden.test' })],
+    ['it has another name', () => ({ ...trusting(), 'tls-server-name': 'other.test' })],
+  ])('receives no credentials when %s', async (_what, cluster) => {
+    const { url, visitors } = await aTlsGarden();
+    const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, await cluster()) });
+
+    await expect(client.applyShoot({ metadata: aShootName, spec: {} })).rejects.toMatchObject({ kind: 'unreachable' });
+    expect(visitors).toEqual([]);
+  });
+
+  it('is called without verification only if the kubeconfig waives it', async () => {
+    const { url } = await aTlsGarden();
+    const { client } = aClient(url, {
+      kubeconfigText: aKubeconfig(url, { token: aToken }, { 'insecure-skip-tls-verify': true }),
     });
 
-    it.each<[string, () => object | Promise<object>]>([
-      [
-        'another authority vouches for it',
-        async () => ({ ...trusting(), 'certificate-authority-data': base64((await anAuthority()).ca) }),
-      ],
-      ['no authority is named', () => ({ 'tls-server-name': 'garden.test' })],
-      ['it has another name', () => ({ ...trusting(), 'tls-server-name': 'other.test' })],
-    ])('receives no credentials when %s', async (_what, cluster) => {
-      const { url, visitors } = await aTlsGarden();
-      const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, await cluster()) });
+    expect(await client.readShoot(aShootName)).not.toBeNull();
+    await client.close();
+  });
 
-      await expect(client.applyShoot({ metadata: aShootName, spec: {} })).rejects.toMatchObject({
-        kind: 'unreachable',
+  it('receives our client certificate', async () => {
+    const { url, visitors } = await aTlsGarden({ ca: authority.ca, requestCert: true, rejectUnauthorized: false });
+    const { cert, key } = await authority.issue('corral');
+    const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
+    const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, user, trusting()) });
+
+    await client.readShoot(aShootName);
+
+    expect(visitors).toEqual(['corral|undefined']);
+    await client.close();
+  });
+
+  it('is called through the proxy of the kubeconfig', async () => {
+    const { url, visitors } = await aTlsGarden();
+    const tunnels: string[] = [];
+    const proxy = createPlainServer();
+    proxy.on('connect', (request, socket) => {
+      tunnels.push(request.url ?? '');
+      const [host, port] = (request.url ?? '').split(':');
+      const onward = connect(Number(port), host, () => {
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        socket.pipe(onward).pipe(socket);
       });
-      expect(visitors).toEqual([]);
+      onward.on('error', () => socket.destroy());
+      socket.on('error', () => onward.destroy());
     });
+    const cluster = { ...trusting(), 'proxy-url': `http://127.0.0.1:${await listen(proxy)}` };
+    const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, cluster) });
 
-    it('is called without verification only if the kubeconfig waives it', async () => {
-      const { url } = await aTlsGarden();
-      const { client } = aClient(url, {
-        kubeconfigText: aKubeconfig(url, { token: aToken }, { 'insecure-skip-tls-verify': true }),
-      });
+    for (let n = 0; n < 3; n += 1) await client.readShoot(aShootName);
 
-      expect(await client.readShoot(aShootName)).not.toBeNull();
-      await client.close();
-    });
-
-    it('receives our client certificate', async () => {
-      const { url, visitors } = await aTlsGarden({ ca: authority.ca, requestCert: true, rejectUnauthorized: false });
-      const { cert, key } = await authority.issue('corral');
-      const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
-      const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, user, trusting()) });
-
-      await client.readShoot(aShootName);
-
-      expect(visitors).toEqual(['corral|undefined']);
-      await client.close();
-    });
-
-    it('is called through the proxy of the kubeconfig', async () => {
-      const { url, visitors } = await aTlsGarden();
-      const tunnels: string[] = [];
-      const proxy = createPlainServer();
-      proxy.on('connect', (request, socket) => {
-        tunnels.push(request.url ?? '');
-        const [host, port] = (request.url ?? '').split(':');
-        const onward = connect(Number(port), host, () => {
-          socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-          socket.pipe(onward).pipe(socket);
-        });
-        onward.on('error', () => socket.destroy());
-        socket.on('error', () => onward.destroy());
-      });
-      const cluster = { ...trusting(), 'proxy-url': `http://127.0.0.1:${await listen(proxy)}` };
-      const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, { token: aToken }, cluster) });
-
-      for (let n = 0; n < 3; n += 1) await client.readShoot(aShootName);
-
-      expect(visitors).toHaveLength(3);
-      expect(tunnels).toEqual([new URL(url).host]);
-      await client.close();
-    });
+    expect(visitors).toHaveLength(3);
+    expect(tunnels).toEqual([new URL(url).host]);
+    await client.close();
   });
 });
 
-describe('names', () => {
+describe('renaming the contexts of a kubeconfig', () => {
   const certificate = 'LS0tLS1'.repeat(200);
   const issued = `apiVersion: v1
 kind: Config
@@ -378,24 +372,22 @@ contexts:
 users: []
 `;
 
-  describe('renaming the contexts of a kubeconfig', () => {
-    it('gives the requested names, the current context first, and changes nothing else', () => {
-      const before = parse(issued);
+  it('gives the requested names, the current context first, and changes nothing else', () => {
+    const before = parse(issued);
 
-      const named = parse(nameContexts(issued, 'acme/web'));
+    const named = parse(nameContexts(issued, 'acme/web'));
 
-      expect(named).toEqual({
-        ...before,
-        'current-context': 'acme/web',
-        contexts: [
-          { ...before.contexts[0], name: 'acme/web:2' },
-          { ...before.contexts[1], name: 'acme/web' },
-        ],
-      });
+    expect(named).toEqual({
+      ...before,
+      'current-context': 'acme/web',
+      contexts: [
+        { ...before.contexts[0], name: 'acme/web:2' },
+        { ...before.contexts[1], name: 'acme/web' },
+      ],
     });
+  });
 
-    it.each(['just words', 'a: [', '', 'contexts: none'])('leaves %j unchanged, which has no contexts', (text) => {
-      expect(nameContexts(text, 'acme/web')).toBe(text);
-    });
+  it.each(['just words', 'a: [', '', 'contexts: none'])('leaves %j unchanged, which has no contexts', (text) => {
+    expect(nameContexts(text, 'acme/web')).toBe(text);
   });
 });

@@ -4,16 +4,7 @@ import { stringify } from 'yaml';
 import { renderJoinUserData } from '../src/index.js';
 import { podToEvict } from '../src/nodes/evict-pods.js';
 import { anAuthority, base64 } from './a-certificate.js';
-import {
-  aClient,
-  aKubeconfig,
-  answerJson,
-  aShootName,
-  aStatus,
-  startServer,
-  type TestClient,
-  type TestServer,
-} from './a-garden.js';
+import { aKubeconfig, answerJson, aShootName, aStatus } from './a-garden.js';
 import {
   aNode,
   asAnswered,
@@ -53,19 +44,13 @@ describe('nodes', () => {
     });
 
     it.each([
-      ['its condition is False', { conditions: [{ type: 'Ready', status: 'False' }] }],
-      ['its condition is Unknown', { conditions: [{ type: 'Ready', status: 'Unknown' }] }],
-      ['it has no such condition', { conditions: [{ type: 'DiskPressure', status: 'True' }] }],
-    ])('is not ready if %s', async (_what, overrides) => {
+      ['not ready if its condition is False', { conditions: [{ type: 'Ready', status: 'False' }] }, { isReady: false }],
+      ['not ready if it has no such condition', { conditions: [] }, { isReady: false }],
+      ['cordoned', { spec: { unschedulable: true } }, { isUnschedulable: true }],
+    ])('is reported as %s', async (_what, overrides, expected) => {
       shoot.routes[`GET ${nodeAt}`] = saying(200, aNode(overrides));
 
-      expect(await shoot.client.nodes.readNode(aShootName, 'web-1')).toMatchObject({ isReady: false });
-    });
-
-    it('that is cordoned is reported as cordoned', async () => {
-      shoot.routes[`GET ${nodeAt}`] = saying(200, aNode({ spec: { unschedulable: true } }));
-
-      expect(await shoot.client.nodes.readNode(aShootName, 'web-1')).toMatchObject({ isUnschedulable: true });
+      expect(await shoot.client.nodes.readNode(aShootName, 'web-1')).toMatchObject(expected);
     });
 
     it('that is absent is null, counts as deleted, and cannot be marked', async () => {
@@ -324,20 +309,31 @@ describe('joining', () => {
       expect(shoot.requests[0]?.query.get('labelSelector')).toBe('gardener.cloud/role=operating-system-config');
     });
 
-    it('contains a token that the shoot knows, with the requested lifetime', async () => {
+    it('contains a token that the shoot knows, with the requested lifetime and only for joining', async () => {
       hold(aSecret('p1'));
       const before = Date.now();
 
-      const { bootstrapToken } = await join();
+      const [id, secret] = (await join()).bootstrapToken.split('.');
 
-      const [{ type, metadata, data }] = created() as [
-        { type: string; metadata: { name: string }; data: Record<string, string> },
-      ];
-      const [id = '', secret = ''] = bootstrapToken.split('.');
-      expect(type).toBe('bootstrap.kubernetes.io/token');
-      expect(metadata.name).toBe(`bootstrap-token-${id}`);
-      expect([text(data['token-id'] ?? ''), text(data['token-secret'] ?? '')]).toEqual([id, secret]);
-      expect(text(data.description ?? '')).toContain('web-1');
+      const [{ data, ...rest }] = created() as [{ data: Record<string, string> }];
+      expect(rest).toEqual({
+        apiVersion: 'v1',
+        kind: 'Secret',
+        metadata: {
+          namespace: 'kube-system',
+          name: `bootstrap-token-${id}`,
+          labels: { 'corral.dev/joins-as': 'web-1' },
+        },
+        type: 'bootstrap.kubernetes.io/token',
+      });
+      const texts = Object.entries(data).map(([key, value]) => [key, text(value)]);
+      expect(Object.fromEntries(texts)).toEqual({
+        description: 'For the server web-1 to join as a node.',
+        'token-id': id,
+        'token-secret': secret,
+        expiration: expect.stringMatching(/^[-\d]{10}T[:\d]{8}Z$/),
+        'usage-bootstrap-authentication': 'true',
+      });
       const seconds = (Date.parse(text(data.expiration ?? '')) - before) / 1_000;
       expect(seconds).toBeGreaterThan(890);
       expect(seconds).toBeLessThan(910);
@@ -461,7 +457,7 @@ describe('joining', () => {
   });
 });
 
-describe('access', () => {
+describe('the kubeconfig of a shoot', () => {
   beforeEach(async () => {
     shoot.routes = { [`GET ${nodeAt}`]: saying(200, aNode()), [`PATCH ${nodeAt}`]: saying(200, aNode()) };
   });
@@ -479,128 +475,119 @@ describe('access', () => {
     jest.advanceTimersByTime(monotonic + seconds * 1_000);
   }
 
-  describe('the kubeconfig of a shoot', () => {
-    it('is requested once per hour, however many calls use it', async () => {
-      const asked: unknown[] = [];
-      await Promise.all(Array.from({ length: 10 }, () => read()));
-      for (let n = 0; n < 10; n += 1) await write();
+  it('is requested once per hour for each shoot, however many calls use it', async () => {
+    const asked: unknown[] = [];
+    await Promise.all(Array.from({ length: 10 }, () => read()));
+    for (let n = 0; n < 10; n += 1) await write();
 
-      expect(shoot.issued).toEqual(['admin-1']);
-      expect(new Set(users())).toEqual(new Set(['admin-1']));
+    expect(shoot.issued).toEqual(['admin-1']);
+    expect(new Set(users())).toEqual(new Set(['admin-1']));
+    await read('two');
+    expect(users().at(-1)).toBe('admin-2');
 
-      shoot.garden = ({ body }, response) => {
-        asked.push(JSON.parse(body).spec);
-        answerJson(response, 503, {});
-      };
-      await expect(read('other')).rejects.toThrow();
-      expect(asked[0]).toEqual({ expirationSeconds: 3_600 });
-    });
+    shoot.garden = ({ body }, response) => {
+      asked.push(JSON.parse(body).spec);
+      answerJson(response, 503, {});
+    };
+    await expect(read('other')).rejects.toThrow();
+    expect(asked[0]).toEqual({ expirationSeconds: 3_600 });
+  });
 
-    it('is separate for each shoot', async () => {
-      await read('one');
-      await read('two');
+  it('is used until it expires while the garden is unavailable, and no longer', async () => {
+    await read();
+    shoot.garden = (_request, response) => answerJson(response, 503, {});
 
-      expect(users()).toEqual(['admin-1', 'admin-2']);
-    });
+    wait(3_500);
+    await read();
+    expect(users()).toEqual(['admin-1', 'admin-1']);
+    jest.useRealTimers();
 
-    it('is used until it expires while the garden is unavailable, and no longer', async () => {
-      await read();
-      shoot.garden = (_request, response) => answerJson(response, 503, {});
+    wait(3_700);
+    await expect(read()).rejects.toMatchObject({ kind: 'server_error', fromShoot: false });
+  });
 
-      wait(3_500);
-      await read();
-      expect(users()).toEqual(['admin-1', 'admin-1']);
-      jest.useRealTimers();
+  it.each([
+    ['401', () => shoot.refused.add('admin-1')],
+    [
+      '403',
+      () => {
+        const message = 'nodes "web-1" is forbidden: User "system:anonymous" cannot get resource "nodes"';
+        const answer = (status: number) =>
+          saying(status, status === 200 ? aNode() : aStatus(403, 'Forbidden', message));
+        for (const route of Object.keys(shoot.routes)) {
+          shoot.routes[route] = (request, response) =>
+            answer(request.user === 'admin-1' ? 403 : 200)(request, response);
+        }
+      },
+    ],
+  ])('is renewed when the shoot answers %s, and the call is repeated once, even a write', async (_what, refuse) => {
+    await read();
+    refuse();
 
-      wait(3_700);
-      await expect(read()).rejects.toMatchObject({ kind: 'server_error', fromShoot: false });
-    });
+    await Promise.all([read(), write(), read()]);
+    await read();
 
-    it.each([
-      ['401', () => shoot.refused.add('admin-1')],
-      [
-        '403',
-        () => {
-          const message = 'nodes "web-1" is forbidden: User "system:anonymous" cannot get resource "nodes"';
-          const answer = (status: number) =>
-            saying(status, status === 200 ? aNode() : aStatus(403, 'Forbidden', message));
-          for (const route of Object.keys(shoot.routes)) {
-            shoot.routes[route] = (request, response) =>
-              answer(request.user === 'admin-1' ? 403 : 200)(request, response);
-          }
-        },
-      ],
-    ])('is renewed when the shoot answers %s, and the call is repeated once, even a write', async (_what, refuse) => {
-      await read();
-      refuse();
+    expect(shoot.issued).toEqual(['admin-1', 'admin-2']);
+  });
 
-      await Promise.all([read(), write(), read()]);
-      await read();
+  it('is renewed when the shoot has a new authority, which never receives the old one', async () => {
+    shoot.routes[`GET ${nodeAt}`] = (_request, response) => answerJson(response, 200, aNode(), { Connection: 'close' });
+    await read();
+    await shoot.moveTo(await anAuthority('another'));
+    shoot.requests.length = 0;
 
-      expect(shoot.issued).toEqual(['admin-1', 'admin-2']);
-    });
+    await write();
 
-    it('is renewed when the shoot has a new authority, which never receives the old one', async () => {
-      shoot.routes[`GET ${nodeAt}`] = (_request, response) =>
-        answerJson(response, 200, aNode(), { Connection: 'close' });
-      await read();
-      await shoot.moveTo(await anAuthority('another'));
-      shoot.requests.length = 0;
+    expect(users()).toEqual(['admin-2']);
+  });
 
-      await write();
+  it.each<[string, object, object]>([
+    ['runs a program', { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/true' } }, {}],
+    ['names a token file', { tokenFile: '/etc/hostname' }, {}],
+    ['names a key file', { 'client-certificate': '/etc/hostname', 'client-key': '/etc/hostname' }, {}],
+    ['names a file with an authority', { token: 'a' }, { 'certificate-authority': '/etc/hostname' }],
+    ['has no valid address', { token: 'a' }, { server: 'nowhere' }],
+    ['would send its token unencrypted', { token: 'a' }, { server: 'http://api.example.com' }],
+  ])('is rejected when it %s', async (_what, user, cluster) => {
+    const kubeconfig = asAnswered(aKubeconfig('https://127.0.0.1:1', user, cluster));
+    shoot.garden = (_request, response) =>
+      answerJson(response, 201, { status: { kubeconfig, expirationTimestamp: '2100-01-01T00:00:00Z' } });
 
-      expect(users()).toEqual(['admin-2']);
-    });
+    await expect(read()).rejects.toMatchObject({ kind: 'unusable' });
+  });
 
-    it.each<[string, object, object]>([
-      ['runs a program', { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: '/bin/true' } }, {}],
-      ['names a token file', { tokenFile: '/etc/hostname' }, {}],
-      ['names a key file', { 'client-certificate': '/etc/hostname', 'client-key': '/etc/hostname' }, {}],
-      ['names a file with an authority', { token: 'a' }, { 'certificate-authority': '/etc/hostname' }],
-      ['has no valid address', { token: 'a' }, { server: 'nowhere' }],
-      ['would send its token unencrypted', { token: 'a' }, { server: 'http://api.example.com' }],
-    ])('is rejected when it %s', async (_what, user, cluster) => {
-      const kubeconfig = asAnswered(aKubeconfig('https://127.0.0.1:1', user, cluster));
-      shoot.garden = (_request, response) =>
-        answerJson(response, 201, { status: { kubeconfig, expirationTimestamp: '2100-01-01T00:00:00Z' } });
+  it('is unavailable while the control plane has no address: the shoot is unreachable', async () => {
+    const details = { name: 'c1234567', kind: 'AdminKubeconfigRequest' };
+    shoot.garden = (_request, response) =>
+      answerJson(response, 422, aStatus(422, 'Invalid', 'no suitable advertised address', details));
 
-      await expect(read()).rejects.toMatchObject({ kind: 'unusable' });
-    });
+    await expect(read()).rejects.toMatchObject({ kind: 'unreachable' });
+  });
 
-    it('is unavailable while the control plane has no address: the shoot is unreachable', async () => {
-      const details = { name: 'c1234567', kind: 'AdminKubeconfigRequest' };
-      shoot.garden = (_request, response) =>
-        answerJson(response, 422, aStatus(422, 'Invalid', 'no suitable advertised address', details));
+  it('can be refused by a policy of the garden, which is no silence of the shoot', async () => {
+    const message = `ValidatingAdmissionPolicy 'no-admins' with binding 'no-admins' denied request: ask first`;
+    shoot.garden = (_request, response) => answerJson(response, 422, aStatus(422, 'Invalid', message));
 
-      await expect(read()).rejects.toMatchObject({ kind: 'unreachable' });
-    });
+    const denial = { by: 'no-admins', words: 'ask first' };
+    await expect(read()).rejects.toMatchObject({ kind: 'refused', denial, fromShoot: false });
+  });
 
-    it('can be refused by a policy of the garden, which is no silence of the shoot', async () => {
-      const message = `ValidatingAdmissionPolicy 'no-admins' with binding 'no-admins' denied request: ask first`;
-      shoot.garden = (_request, response) => answerJson(response, 422, aStatus(422, 'Invalid', message));
+  it('is unavailable for an absent shoot, which has no nodes', async () => {
+    shoot.garden = (_request, response) =>
+      answerJson(response, 404, aStatus(404, 'NotFound', 'shoots "c1234567" not found', { name: 'c1234567' }));
+    const { nodes } = shoot.client;
 
-      const denial = { by: 'no-admins', words: 'ask first' };
-      await expect(read()).rejects.toMatchObject({ kind: 'refused', denial, fromShoot: false });
-    });
-
-    it('is unavailable for an absent shoot, which has no nodes', async () => {
-      shoot.garden = (_request, response) =>
-        answerJson(response, 404, aStatus(404, 'NotFound', 'shoots "c1234567" not found', { name: 'c1234567' }));
-      const { nodes } = shoot.client;
-
-      expect(await read()).toBeNull();
-      expect(await nodes.evictPods(aShootName, 'web-1')).toBe(0);
-      await nodes.deleteNode(aShootName, 'web-1');
-      await expect(write()).rejects.toMatchObject({ kind: 'not_found' });
-      const join = nodes.joinData(aShootName, { nodeName: 'web-1', architecture: 'amd64', tokenSeconds: 60 });
-      await expect(join).rejects.toMatchObject({ kind: 'not_found' });
-    });
+    expect(await read()).toBeNull();
+    expect(await nodes.evictPods(aShootName, 'web-1')).toBe(0);
+    await nodes.deleteNode(aShootName, 'web-1');
+    await expect(write()).rejects.toMatchObject({ kind: 'not_found' });
+    const join = nodes.joinData(aShootName, { nodeName: 'web-1', architecture: 'amd64', tokenSeconds: 60 });
+    await expect(join).rejects.toMatchObject({ kind: 'not_found' });
   });
 });
 
 describe('status', () => {
   const pem = authority.ca;
-  const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
   describe('the certificate authority of a shoot', () => {
     const at = `/api/v1/namespaces/${aShootName.namespace}`;
@@ -608,37 +595,31 @@ describe('status', () => {
     const inSecret = `${at}/secrets/${aShootName.name}.ca-cluster`;
 
     let kept: Record<string, { status: number; body: object }>;
-    let server: TestServer;
-    let garden: TestClient;
-    beforeEach(async () => {
-      kept = {};
-      server = await startServer(({ path }, response) => {
+    let paths: string[];
+    beforeEach(() => {
+      [kept, paths] = [{}, []];
+      shoot.garden = ({ path }, response) => {
+        paths.push(path);
         const name = path.split('/').at(-1) ?? '';
         const absent = { status: 404, body: aStatus(404, 'NotFound', `"${name}" not found`, { name }) };
         const { status, body } = kept[path] ?? absent;
         answerJson(response, status, body);
-      });
-      garden = aClient(server.url);
+      };
     });
-    afterEach(async () => {
-      await garden.client.close();
-      await server.close();
-    });
-    const read = () => garden.client.readAuthority(aShootName);
-    const paths = () => server.requests.map(({ path }) => path);
+    const read = () => shoot.client.readAuthority(aShootName);
 
     it('is read from its ConfigMap only, and is two certificates during a rotation', async () => {
       kept[inMap] = { status: 200, body: { data: { 'ca.crt': `${pem}${pem}` } } };
 
       expect(await read()).toBe(`${pem}${pem}`);
-      expect(paths()).toEqual([inMap]);
+      expect(paths).toEqual([inMap]);
     });
 
     it('is read from the Secret in older gardens', async () => {
       kept[inSecret] = { status: 200, body: { data: { 'ca.crt': base64(pem) } } };
 
       expect(await read()).toBe(pem);
-      expect(paths()).toEqual([inMap, inSecret]);
+      expect(paths).toEqual([inMap, inSecret]);
     });
 
     it.each([
@@ -659,7 +640,7 @@ describe('status', () => {
       };
 
       await expect(read()).rejects.toMatchObject({ kind: 'rbac' });
-      expect(paths()).not.toContain(inSecret);
+      expect(paths).not.toContain(inSecret);
     });
   });
 

@@ -261,12 +261,11 @@ describe('the end of a watch', () => {
   });
 });
 
-describe('in silence', () => {
+describe('as time passes', () => {
   // Sockets are real; the test controls the time.
+  const real = ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date'] as const;
   beforeEach(() => {
-    jest.useFakeTimers({
-      doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date', 'performance'],
-    });
+    jest.useFakeTimers({ doNotFake: [...real, 'performance'] });
   });
   afterEach(async () => {
     jest.useRealTimers();
@@ -275,57 +274,44 @@ describe('in silence', () => {
 
   const pass = (seconds: number) => jest.advanceTimersByTime(seconds * 1_000);
 
-  describe('a silent watch', () => {
-    it('is resumed from the last version', async () => {
-      const server = await aServer();
-      const { reported, states } = await watching(server);
-      const first = await watchNumber(server, 1);
-      first.send('BOOKMARK', aBookmark('150'));
-      first.send('MODIFIED', aVersion('151'));
-      await eventually(() => expect(reported).toHaveLength(3));
+  it('a silent watch is resumed from the last version', async () => {
+    const server = await aServer();
+    const { reported, states } = await watching(server);
+    const first = await watchNumber(server, 1);
+    first.send('BOOKMARK', aBookmark('150'));
+    first.send('MODIFIED', aVersion('151'));
+    await eventually(() => expect(reported).toHaveLength(3));
 
-      pass(151);
-      const second = await watchNumber(server, 2);
+    pass(151);
+    const second = await watchNumber(server, 2);
 
-      expect(second.query.get('resourceVersion')).toBe('151');
-      expect(server.lists).toHaveLength(1);
-      expect(states.find(({ phase }) => phase === 'waiting')).toMatchObject({
-        error: { message: 'unreachable: watch shoots: nothing came for too long' },
-      });
+    expect(second.query.get('resourceVersion')).toBe('151');
+    expect(server.lists).toHaveLength(1);
+    expect(states.find(({ phase }) => phase === 'waiting')).toMatchObject({
+      error: { message: 'unreachable: watch shoots: nothing came for too long' },
     });
   });
 
-  describe('a call that hangs', () => {
-    it('ends at its timeout: a list, and the opening of a watch', async () => {
-      const server = await aServer();
-      const hang = () => {};
-      server.nextLists.push(hang);
-      server.nextWatches.push(hang);
-      // Calls are timed by Node.js itself, which the test does not control.
-      const { states } = await watching(server, {}, { timeoutMs: 1_500 });
+  it('a call that hangs ends at its timeout: a list, and the opening of a watch', async () => {
+    const server = await aServer();
+    const hang = () => {};
+    server.nextLists.push(hang);
+    server.nextWatches.push(hang);
+    // Calls are timed by Node.js itself, which the test does not control.
+    const { states } = await watching(server, {}, { timeoutMs: 1_500 });
 
-      await eventually(() => expect(server.watches).toHaveLength(1));
-      pass(2);
-      await watchNumber(server, 2);
+    await eventually(() => expect(server.watches).toHaveLength(1));
+    pass(2);
+    await watchNumber(server, 2);
 
-      expect(states.flatMap((state) => (state.phase === 'waiting' ? [String(state.error)] : []))).toEqual([
-        'GardenError: unreachable: list shoots: no answer in time',
-        'GardenError: unreachable: watch shoots: no answer in time',
-      ]);
-    });
-  });
-});
-
-describe('without an end', () => {
-  beforeEach(() => {
-    jest.useFakeTimers({ doNotFake: ['nextTick', 'setImmediate', 'queueMicrotask', 'setInterval', 'Date'] });
-  });
-  afterEach(async () => {
-    jest.useRealTimers();
-    await endAll();
+    expect(states.flatMap((state) => (state.phase === 'waiting' ? [String(state.error)] : []))).toEqual([
+      'GardenError: unreachable: list shoots: no answer in time',
+      'GardenError: unreachable: watch shoots: no answer in time',
+    ]);
   });
 
   it('a watch that the garden does not end in time is ended by the client, even if events arrive', async () => {
+    jest.useFakeTimers({ doNotFake: [...real] });
     const server = await aServer();
     const { reported } = await watching(server, { relistEveryMs: 100_000_000, watchSeconds: 300 });
     const watch = await watchNumber(server, 1);

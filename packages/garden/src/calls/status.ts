@@ -74,10 +74,9 @@ export function fieldsOf({ causes, message }: Status): FieldProblem[] {
   // The cause of a policy repeats its message, and names no field.
   const problems =
     causes.length > 0 && denial === null ? named : splitWords(denial?.words ?? message).flatMap(fieldProblemIn);
-  return problems.slice(0, sentencesMax).map(({ field, message: words }) => ({
-    field: bounded(field),
-    message: bounded(words),
-  }));
+  return problems
+    .slice(0, sentencesMax)
+    .map(({ field, message: words }) => ({ field: bounded(field), message: bounded(words) }));
 }
 
 /**

@@ -131,7 +131,7 @@ function randomText(length: number): string {
  * extra groups: `system:bootstrappers` has all rights that nodes need. Gardener's tokens may also sign, which a server
  * that already has the certificate authority does not need. The cluster removes the Secret after its expiry.
  */
-export function renderBootstrapToken({ id, secret }: BootstrapToken, nodeName: string, expiresAt: Date): JsonObject {
+function renderBootstrapToken({ id, secret }: BootstrapToken, nodeName: string, expiresAt: Date): JsonObject {
   const fields = {
     description: `For the server ${nodeName} to join as a node.`,
     'token-id': id,

@@ -35,6 +35,8 @@ interface Access {
 }
 
 const askedSeconds = 3_600;
+/** Kubeconfigs in memory. */
+const KEPT_MAX = 500;
 /** Minimum lifetime to assume if the clocks differ: a kubeconfig that expires earlier is refused and then renewed. */
 const grantedSecondsMin = 60;
 
@@ -43,8 +45,8 @@ const grantedSecondsMin = 60;
  *
  * @param deps for calls of the garden, which issues them
  */
-export function openShootAccesses(deps: CallDeps, role: ShootRole, keptMax: number): ShootAccesses {
-  const kept = new LRUCache<string, Access>({ max: keptMax });
+export function openShootAccesses(deps: CallDeps, role: ShootRole): ShootAccesses {
+  const kept = new LRUCache<string, Access>({ max: KEPT_MAX });
   const issuing = new Map<string, Promise<Access>>();
 
   const issueOnce = (shoot: Named, key: string): Promise<Access> => {

@@ -3,64 +3,60 @@ import fc from 'fast-check';
 import { type FieldManager, isAppliedBy, otherManagersOf, parseManagers, parseShoot } from './shoot.js';
 import { createLineCutter } from './watch-stream.js';
 
-describe('parsing', () => {
+describe('parsing of a Shoot', () => {
   const metadata = { name: 'n', namespace: 'ns', uid: 'u', resourceVersion: '1' };
 
-  describe('parsing of a Shoot', () => {
-    it('reads all fields', () => {
-      const status = {
-        observedGeneration: 6,
-        technicalID: 'shoot--t--c',
-        seedName: 'seed-hel',
-        hibernated: true,
-        lastOperation: { type: 'Reconcile', state: 'Error', progress: 43, description: 'words', lastUpdateTime: 't0' },
-        lastErrors: [
-          { taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'], description: 'words', lastUpdateTime: 't' },
-        ],
-        conditions: [{ type: 'EveryNodeReady', status: 'Progressing', codes: ['C'], lastTransitionTime: 't1' }],
-        advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
-        retryCycleStartTime: 't3',
-        migrationStartTime: null,
-      };
-      const changes = { generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' };
-      const spec = { region: 'hel1', hibernation: { enabled: true } };
-      const constraints = [{ type: 'HibernationPossible', status: 'True' }];
+  it('reads all fields', () => {
+    const status = {
+      observedGeneration: 6,
+      technicalID: 'shoot--t--c',
+      seedName: 'seed-hel',
+      hibernated: true,
+      lastOperation: { type: 'Reconcile', state: 'Error', progress: 43, description: 'words', lastUpdateTime: 't0' },
+      lastErrors: [{ taskID: 'task', codes: ['ERR_INFRA_QUOTA_EXCEEDED'], description: 'words', lastUpdateTime: 't' }],
+      conditions: [{ type: 'EveryNodeReady', status: 'Progressing', codes: ['C'], lastTransitionTime: 't1' }],
+      advertisedAddresses: [{ name: 'external', url: 'https://api.c.example' }],
+      retryCycleStartTime: 't3',
+      migrationStartTime: null,
+    };
+    const changes = { generation: 7, deletionTimestamp: '2026-08-01T10:00:00Z' };
+    const spec = { region: 'hel1', hibernation: { enabled: true } };
+    const constraints = [{ type: 'HibernationPossible', status: 'True' }];
 
-      expect(
-        parseShoot({ metadata: { ...metadata, ...changes }, spec, status: { ...status, constraints } }),
-      ).toMatchObject({
-        metadata: changes,
-        spec,
-        status: { ...status, constraints: [{ ...constraints[0], reason: '', codes: [] }] },
-      });
+    expect(
+      parseShoot({ metadata: { ...metadata, ...changes }, spec, status: { ...status, constraints } }),
+    ).toMatchObject({
+      metadata: changes,
+      spec,
+      status: { ...status, constraints: [{ ...constraints[0], reason: '', codes: [] }] },
     });
+  });
 
-    it.each(['name', 'namespace', 'uid', 'resourceVersion'])('rejects a Shoot without %s', (key) => {
-      expect(parseShoot({ metadata: { ...metadata, [key]: undefined } })).toBeNull();
-      expect(parseShoot({ metadata: { ...metadata, [key]: '' } })).toBeNull();
-      expect(parseShoot({ metadata: { ...metadata, [key]: 5 } })).toBeNull();
-    });
+  it.each(['name', 'namespace', 'uid', 'resourceVersion'])('rejects a Shoot without %s', (key) => {
+    expect(parseShoot({ metadata: { ...metadata, [key]: undefined } })).toBeNull();
+    expect(parseShoot({ metadata: { ...metadata, [key]: '' } })).toBeNull();
+    expect(parseShoot({ metadata: { ...metadata, [key]: 5 } })).toBeNull();
+  });
 
-    it('accepts any spec and status, and always returns the same shape', () => {
-      const shape = (value: object) => Object.keys(value).sort();
-      const empty = parseShoot({ metadata });
+  it('accepts any spec and status, and always returns the same shape', () => {
+    const shape = (value: object) => Object.keys(value).sort();
+    const empty = parseShoot({ metadata });
 
-      fc.assert(
-        fc.property(
-          fc.jsonValue(),
-          fc.dictionary(fc.constantFrom(...Object.keys(empty?.status ?? {})), fc.jsonValue()),
-          (spec, status) => {
-            const shoot = parseShoot(JSON.parse(JSON.stringify({ metadata, spec, status })));
+    fc.assert(
+      fc.property(
+        fc.jsonValue(),
+        fc.dictionary(fc.constantFrom(...Object.keys(empty?.status ?? {})), fc.jsonValue()),
+        (spec, status) => {
+          const shoot = parseShoot(JSON.parse(JSON.stringify({ metadata, spec, status })));
 
-            expect(shape(shoot?.status ?? {})).toEqual(shape(empty?.status ?? {}));
-            expect(typeof shoot?.spec).toBe('object');
-            for (const list of ['lastErrors', 'conditions', 'constraints', 'advertisedAddresses'] as const) {
-              expect(Array.isArray(shoot?.status[list])).toBe(true);
-            }
-          },
-        ),
-      );
-    });
+          expect(shape(shoot?.status ?? {})).toEqual(shape(empty?.status ?? {}));
+          expect(typeof shoot?.spec).toBe('object');
+          for (const list of ['lastErrors', 'conditions', 'constraints', 'advertisedAddresses'] as const) {
+            expect(Array.isArray(shoot?.status[list])).toBe(true);
+          }
+        },
+      ),
+    );
   });
 });
 
@@ -125,24 +121,22 @@ describe('field managers', () => {
 });
 
 describe('lines', () => {
-  describe('lines', () => {
-    it('are the same for any division of the stream into chunks', () => {
-      const line = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 0x0a)));
+  it('are the same for any division of the stream into chunks', () => {
+    const line = fc.uint8Array({ maxLength: 20 }).map((bytes) => Buffer.from(bytes.filter((byte) => byte !== 0x0a)));
 
-      fc.assert(
-        fc.property(fc.array(line), fc.array(fc.nat(50)), (lines, sizes) => {
-          const stream = Buffer.concat(lines.flatMap((bytes) => [bytes, Buffer.from('\n')]));
-          const cutter = createLineCutter(1_000);
-          const found: Buffer[] = [];
-          let at = 0;
-          for (const size of [...sizes, stream.length]) {
-            found.push(...cutter.cut(stream.subarray(at, at + size)));
-            at += size;
-          }
+    fc.assert(
+      fc.property(fc.array(line), fc.array(fc.nat(50)), (lines, sizes) => {
+        const stream = Buffer.concat(lines.flatMap((bytes) => [bytes, Buffer.from('\n')]));
+        const cutter = createLineCutter(1_000);
+        const found: Buffer[] = [];
+        let at = 0;
+        for (const size of [...sizes, stream.length]) {
+          found.push(...cutter.cut(stream.subarray(at, at + size)));
+          at += size;
+        }
 
-          expect(found).toEqual(lines.filter((bytes) => bytes.length > 0));
-        }),
-      );
-    });
+        expect(found).toEqual(lines.filter((bytes) => bytes.length > 0));
+      }),
+    );
   });
 });
