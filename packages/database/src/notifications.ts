@@ -19,11 +19,6 @@ export interface ListenOptions {
    */
   readonly onGap: () => void;
   readonly onError: (error: Error) => void;
-  /**
-   * Interval in ms at which the connection is probed. Default: 500. Longer where a lost notification costs time only: `isConnected`
-   * is then false between probes.
-   */
-  readonly probeEveryMs?: number;
   /** Monotonic clock in ms for the age of proofs. */
   readonly tick?: () => number;
 }
@@ -84,7 +79,7 @@ export function listen(options: ListenOptions): Listener {
       const channels = Object.keys(options.channels).map((channel) => `LISTEN "${channel}"`);
       await prove(client, channels.join(';'));
       for (;;) {
-        await delay(options.probeEveryMs ?? PROBE_MS, null, { ref: false, signal: over.signal }).catch(() => undefined);
+        await delay(PROBE_MS, null, { ref: false, signal: over.signal }).catch(() => undefined);
         over.signal.throwIfAborted();
         await prove(client, 'SELECT 1');
       }

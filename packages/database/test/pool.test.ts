@@ -29,11 +29,23 @@ import {
 } from '../src/index.js';
 import { killConnections } from './kill-connections.js';
 
+const poolOf = (databaseUrl: string, options: Partial<PoolOptions> = {}): Pool =>
+  connectPool({ databaseUrl, applicationName: 'test', onIdleError: () => undefined, ...options });
+
+/** The error that `work` rejects with. */
+const errorOf = (work: Promise<unknown>): Promise<unknown> =>
+  work.then(
+    () => {
+      throw new Error('It did not fail');
+    },
+    (error: unknown) => error,
+  );
+
 describe('the pool', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createEmptyDatabase();
-    const pool = open();
+    const pool = poolOf(database.url);
     await pool.query('CREATE TABLE thing (id int PRIMARY KEY)');
     await pool.end();
   });
@@ -45,34 +57,11 @@ describe('the pool', () => {
   });
 
   describe('inTransaction', () => {
-    it('rolls back when the work throws, rethrows the error and keeps the connection', async () => {
-      const pool = opened({ connectionsMax: 1 });
-      const before = await backendOf(pool);
-      const failure = new Error('no');
-
-      const work = inTransaction(pool, async (tx) => {
-        await tx.query('INSERT INTO thing VALUES (2)');
-        throw failure;
-      });
-
-      await expect(work).rejects.toBe(failure);
-      expect(await countOf(pool, 2)).toBe(0);
-      expect(await backendOf(pool)).toBe(before);
-    });
-
-    it('fails when a statement failed that nobody waited for', async () => {
-      const work = inTransaction(opened(), async (tx) => {
-        tx.query('SELECT 1 / 0').catch(() => undefined);
-      });
-
-      await expect(work).rejects.toThrow('rolled back');
-    });
-
     it('survives a connection that is killed between two statements', async () => {
       const pool = opened({ connectionsMax: 1 });
       let killed = -1;
 
-      const work = endOf(
+      const work = errorOf(
         inTransaction(pool, async (tx) => {
           await tx.query('INSERT INTO thing VALUES (4)');
           killed = (await tx.query<{ pid: number }>('SELECT pg_backend_pid() AS pid')).rows[0]?.pid ?? -1;
@@ -84,7 +73,7 @@ describe('the pool', () => {
       );
 
       expect(isDatabaseAway(await work)).toBe(true);
-      expect(await backendOf(pool)).not.toBe(killed);
+      expect(await backerrorOf(pool)).not.toBe(killed);
       expect(await countOf(pool, 4)).toBe(0);
     });
   });
@@ -93,7 +82,7 @@ describe('the pool', () => {
     it('is true for a server that was stopped during a statement, and afterwards', async () => {
       const server = await startPostgres();
       const pool = opened({ databaseUrl: server.url });
-      const running = endOf(pool.query('SELECT pg_sleep(30)'));
+      const running = errorOf(pool.query('SELECT pg_sleep(30)'));
       await server.stop();
 
       expect(isDatabaseAway(await running)).toBe(true);
@@ -139,22 +128,13 @@ describe('the pool', () => {
     });
   });
 
-  function open(options: Partial<PoolOptions> = {}): Pool {
-    return connectPool({
-      databaseUrl: database.url,
-      applicationName: 'test',
-      onIdleError: () => undefined,
-      ...options,
-    });
-  }
-
-  function opened(options: Partial<PoolOptions> = {}): Pool {
-    const pool = open(options);
+  function opened({ databaseUrl = database.url, ...options }: Partial<PoolOptions> = {}): Pool {
+    const pool = poolOf(databaseUrl, options);
     pools.push(pool);
     return pool;
   }
 
-  async function backendOf(pool: Pool): Promise<number> {
+  async function backerrorOf(pool: Pool): Promise<number> {
     const { rows } = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     return rows[0]?.pid ?? -1;
   }
@@ -163,13 +143,7 @@ describe('the pool', () => {
     return (await pool.query('SELECT FROM thing WHERE id = $1', [id])).rowCount;
   }
 
-  const failureOf = (pool: Pool, statement = 'SELECT 1'): Promise<unknown> => endOf(pool.query(statement));
-
-  const endOf = (work: Promise<unknown>): Promise<unknown> =>
-    work.then(
-      () => 'it succeeded',
-      (error: unknown) => error,
-    );
+  const failureOf = (pool: Pool, statement = 'SELECT 1'): Promise<unknown> => errorOf(pool.query(statement));
 
   const nameOf = ({ url }: TestDatabase): string => new URL(url).pathname.slice(1);
 
@@ -188,13 +162,7 @@ describe('Prisma', () => {
   let prisma: Prisma;
   beforeAll(async () => {
     server = await createEmptyDatabase();
-    pool = connectPool({
-      databaseUrl: server.url,
-      applicationName: APPLICATION,
-      connectionsMax: 2,
-      ...patientPool,
-      onIdleError: () => undefined,
-    });
+    pool = poolOf(server.url, { applicationName: APPLICATION, connectionsMax: 2, ...patientPool });
     prisma = connectPrisma(pool);
   });
   afterAll(async () => {
@@ -203,24 +171,9 @@ describe('Prisma', () => {
     await server.drop();
   });
 
-  /** The error that `work` rejects with. Throws if it succeeds. */
-  const errorOf = (work: Promise<unknown>): Promise<unknown> =>
-    work.then(
-      () => {
-        throw new Error('It did not fail');
-      },
-      (error: unknown) => error,
-    );
-
   describe('isDatabaseAway for errors of Prisma', () => {
     it('is true when no connection comes free for a transaction', async () => {
-      const hasty = connectPool({
-        databaseUrl: server.url,
-        applicationName: 'hasty pool',
-        connectionsMax: 1,
-        connectTimeoutMs: 3_000,
-        onIdleError: () => undefined,
-      });
+      const hasty = poolOf(server.url, { connectionsMax: 1, connectTimeoutMs: 3_000 });
       const own = connectPrisma(hasty);
       const held = await hasty.connect();
 
@@ -296,92 +249,80 @@ describe('Prisma', () => {
   });
 });
 
-describe('time zones', () => {
+describe('times in a database that is not in UTC', () => {
   const AT = new Date('2026-03-01T20:15:30.123Z');
   const KOLKATA = 'Asia/Kolkata';
 
-  describe('times in a database that is not in UTC', () => {
-    let database: TestDatabase;
-    let pool: Pool;
-    let prismas: readonly (readonly [string, Prisma])[];
-    /** A connection as other programs have it. */
-    let other: pg.Client;
-    beforeAll(async () => {
-      database = await createTestDatabase();
-      const server = new pg.Client({ connectionString: database.url });
-      await server.connect();
-      await server.query(
-        `ALTER DATABASE ${pg.escapeIdentifier(new URL(database.url).pathname.slice(1))} SET timezone = '${KOLKATA}'`,
+  let database: TestDatabase;
+  let pool: Pool;
+  let prismas: readonly (readonly [string, Prisma])[];
+  /** A connection as other programs have it. */
+  let other: pg.Client;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    const server = new pg.Client({ connectionString: database.url });
+    await server.connect();
+    await server.query(
+      `ALTER DATABASE ${pg.escapeIdentifier(new URL(database.url).pathname.slice(1))} SET timezone = '${KOLKATA}'`,
+    );
+    await server.end();
+    other = new pg.Client({ connectionString: database.url });
+    await other.connect();
+    pool = poolOf(database.url, patientPool);
+    prismas = [
+      ['pool', connectPrisma(pool)],
+      ['url', connectPrisma(database.url)],
+    ];
+  });
+  afterAll(async () => {
+    await Promise.all(prismas.map(([, prisma]) => prisma.$disconnect()));
+    await Promise.all([pool.end(), other.end()]);
+    await database.drop();
+  });
+
+  it('are the same for Prisma, pg and other programs, whoever writes them', async () => {
+    const slugs: string[] = [];
+    for (const [name, prisma] of prismas) {
+      const slug = `by-prisma-on-${name}`;
+      await prisma.team.create({ data: { slug, createdAt: AT } });
+      await prisma.$executeRaw`INSERT INTO team (slug, created_at) VALUES (${`${slug}-raw`}, ${AT}::timestamptz)`;
+      slugs.push(slug, `${slug}-raw`);
+    }
+    await pool.query('INSERT INTO team (slug, created_at) VALUES ($1, $2)', ['by-pg', AT]);
+    await other.query(`INSERT INTO team (slug, created_at) VALUES ('by-others', '2026-03-02 01:45:30.123')`);
+    slugs.push('by-pg', 'by-others');
+
+    const select = 'SELECT slug, created_at AS "createdAt" FROM team ORDER BY slug';
+    const expected = slugs.toSorted().map((slug) => ({ slug, createdAt: AT }));
+    for (const [, prisma] of prismas) {
+      expect(await prisma.team.findMany({ select: { slug: true, createdAt: true }, orderBy: { slug: 'asc' } })).toEqual(
+        expected,
       );
-      await server.end();
-      other = new pg.Client({ connectionString: database.url });
-      await other.connect();
-      pool = connectPool({
-        databaseUrl: database.url,
-        applicationName: 'test',
-        ...patientPool,
-        onIdleError: () => undefined,
-      });
-      prismas = [
-        ['pool', connectPrisma(pool)],
-        ['url', connectPrisma(database.url)],
-      ];
-    });
-    afterAll(async () => {
-      await Promise.all(prismas.map(([, prisma]) => prisma.$disconnect()));
-      await Promise.all([pool.end(), other.end()]);
-      await database.drop();
-    });
+      expect(await prisma.$queryRawUnsafe(select)).toEqual(expected);
+    }
+    for (const client of [pool, other]) expect((await client.query(select)).rows).toEqual(expected);
+  });
 
-    it('are the same for Prisma, pg and other programs, whoever writes them', async () => {
-      const slugs: string[] = [];
-      for (const [name, prisma] of prismas) {
-        const slug = `by-prisma-on-${name}`;
-        await prisma.team.create({ data: { slug, createdAt: AT } });
-        await prisma.$executeRaw`INSERT INTO team (slug, created_at) VALUES (${`${slug}-raw`}, ${AT}::timestamptz)`;
-        slugs.push(slug, `${slug}-raw`);
-      }
-      await pool.query('INSERT INTO team (slug, created_at) VALUES ($1, $2)', ['by-pg', AT]);
-      await other.query(`INSERT INTO team (slug, created_at) VALUES ('by-others', '2026-03-02 01:45:30.123')`);
-      slugs.push('by-pg', 'by-others');
+  it('keep the settings that the URL states, and those of a reading connection', async () => {
+    const url = new URL(database.url);
+    url.searchParams.set('options', '-c work_mem=12MB -c TimeZone=Asia/Tokyo');
+    const reading = connectReadingPrisma(url.href);
 
-      const select = 'SELECT slug, created_at AS "createdAt" FROM team ORDER BY slug';
-      const expected = slugs.toSorted().map((slug) => ({ slug, createdAt: AT }));
-      for (const [, prisma] of prismas) {
-        expect(
-          await prisma.team.findMany({ select: { slug: true, createdAt: true }, orderBy: { slug: 'asc' } }),
-        ).toEqual(expected);
-        expect(await prisma.$queryRawUnsafe(select)).toEqual(expected);
-      }
-      for (const client of [pool, other]) expect((await client.query(select)).rows).toEqual(expected);
-    });
+    const [settings] = await reading.$queryRaw<object[]>`
+    SELECT current_setting('work_mem') AS memory, current_setting('TimeZone') AS zone,
+           current_setting('default_transaction_read_only') AS "readOnly"`;
 
-    it('keep the settings that the URL states, and those of a reading connection', async () => {
-      const url = new URL(database.url);
-      url.searchParams.set('options', '-c work_mem=12MB -c TimeZone=Asia/Tokyo');
-      const reading = connectReadingPrisma(url.href);
-
-      const [settings] = await reading.$queryRaw<object[]>`
-      SELECT current_setting('work_mem') AS memory, current_setting('TimeZone') AS zone,
-             current_setting('default_transaction_read_only') AS "readOnly"`;
-
-      expect(settings).toEqual({ memory: '12MB', zone: 'UTC', readOnly: 'on' });
-      await reading.$disconnect();
-    });
+    expect(settings).toEqual({ memory: '12MB', zone: 'UTC', readOnly: 'on' });
+    await reading.$disconnect();
   });
 });
 
-describe('the register of processes', () => {
+describe('a process in the register', () => {
   let database: TestDatabase;
   let pool: Pool;
   beforeAll(async () => {
     database = await createTestDatabase();
-    pool = connectPool({
-      databaseUrl: database.url,
-      applicationName: 'test',
-      onIdleError: () => undefined,
-      ...patientPool,
-    });
+    pool = poolOf(database.url, patientPool);
   });
   const registers: ProcessRegister[] = [];
   afterEach(async () => {
@@ -401,36 +342,34 @@ describe('the register of processes', () => {
   const rows = async (): Promise<number> =>
     Number((await pool.query('SELECT count(*) AS count FROM service_process')).rows[0].count);
 
-  describe('a process in the register', () => {
-    it('sees the number of live processes of its service, itself included', async () => {
-      const counts: number[] = [];
-      for (const service of ['gateway', 'gateway', 'api', 'gateway']) counts.push((await start(service)).count);
+  it('sees the number of live processes of its service, itself included', async () => {
+    const counts: number[] = [];
+    for (const service of ['gateway', 'gateway', 'api', 'gateway']) counts.push((await start(service)).count);
 
-      expect(counts).toEqual([1, 2, 1, 3]);
-    });
+    expect(counts).toEqual([1, 2, 1, 3]);
+  });
 
-    it('ignores processes that were silent lately, and deletes the rows of those long gone', async () => {
-      await start();
-      await start();
-      await pool.query(`UPDATE service_process SET seen_at = clock_timestamp() - interval '16 seconds'`);
-      expect((await start()).count).toBe(1);
+  it('ignores processes that were silent lately, and deletes the rows of those long gone', async () => {
+    await start();
+    await start();
+    await pool.query(`UPDATE service_process SET seen_at = clock_timestamp() - interval '16 seconds'`);
+    expect((await start()).count).toBe(1);
 
-      await pool.query(`UPDATE service_process SET seen_at = clock_timestamp() - interval '61 minutes'`);
-      expect((await start()).count).toBe(1);
-      expect(await rows()).toBe(1);
-    });
+    await pool.query(`UPDATE service_process SET seen_at = clock_timestamp() - interval '61 minutes'`);
+    expect((await start()).count).toBe(1);
+    expect(await rows()).toBe(1);
+  });
 
-    it('counts as one process while the database is unavailable', async () => {
-      const away = { query: () => Promise.reject(new Error('away')) } as unknown as Pool;
+  it('counts as one process while the database is unavailable', async () => {
+    const away = { query: () => Promise.reject(new Error('away')) } as unknown as Pool;
 
-      const { count, errors } = await start('gateway', away);
+    const { count, errors } = await start('gateway', away);
 
-      expect([count, errors.map(({ message }) => message)]).toEqual([1, ['away']]);
-    });
+    expect([count, errors.map(({ message }) => message)]).toEqual([1, ['away']]);
   });
 });
 
-describe('notifications', () => {
+describe('listen', () => {
   let database: TestDatabase;
   beforeAll(async () => {
     database = await createEmptyDatabase();
@@ -444,49 +383,47 @@ describe('notifications', () => {
     await Promise.all(listeners.splice(0).map((listener) => listener.close()));
   });
 
-  describe('listen', () => {
-    it('reconnects when its connection is killed, and reports a gap at both ends', async () => {
-      const { listener, gaps, heard, errors } = start();
-      await waitFor('the listener to connect', listener.isConnected);
+  it('reconnects when its connection is killed, and reports a gap at both ends', async () => {
+    const { listener, gaps, heard, errors } = start();
+    await waitFor('the listener to connect', listener.isConnected);
 
-      await killConnections(database.url, 'listener');
-      await waitFor('the loss to be noticed', () => gaps() === 2);
-      expect(listener.isConnected()).toBe(false);
+    await killConnections(database.url, 'listener');
+    await waitFor('the loss to be noticed', () => gaps() === 2);
+    expect(listener.isConnected()).toBe(false);
+    await waitFor('the listener to come back', listener.isConnected);
+    await notify('first', 'after');
+
+    await waitFor('the notification', () => heard.length === 1);
+    expect(gaps()).toBe(3);
+    expect(errors).toHaveLength(1);
+  });
+
+  describe('on a connection that hangs but stays open', () => {
+    it('counts as connected for 1.5 s after the last answered probe', async () => {
+      let now = 0;
+      const { listener, proxy } = await startBehindProxy({ tick: () => now });
+
+      proxy.hang();
+      now += 1_499;
+      const before = listener.isConnected();
+      now += 1;
+
+      expect([before, listener.isConnected()]).toEqual([true, false]);
+    });
+
+    it('reconnects and receives again', async () => {
+      const { listener, heard, gaps, proxy } = await startBehindProxy();
+      proxy.hang();
+      await waitFor('the silence to be noticed', () => !listener.isConnected());
+      await notify('first', 'lost');
+
+      proxy.restore();
       await waitFor('the listener to come back', listener.isConnected);
       await notify('first', 'after');
 
       await waitFor('the notification', () => heard.length === 1);
+      expect(heard).toEqual(['first after']);
       expect(gaps()).toBe(3);
-      expect(errors).toHaveLength(1);
-    });
-
-    describe('on a connection that hangs but stays open', () => {
-      it('counts as connected for 1.5 s after the last answered probe', async () => {
-        let now = 0;
-        const { listener, proxy } = await startBehindProxy({ tick: () => now });
-
-        proxy.hang();
-        now += 1_499;
-        const before = listener.isConnected();
-        now += 1;
-
-        expect([before, listener.isConnected()]).toEqual([true, false]);
-      });
-
-      it('reconnects and receives again', async () => {
-        const { listener, heard, gaps, proxy } = await startBehindProxy();
-        proxy.hang();
-        await waitFor('the silence to be noticed', () => !listener.isConnected());
-        await notify('first', 'lost');
-
-        proxy.restore();
-        await waitFor('the listener to come back', listener.isConnected);
-        await notify('first', 'after');
-
-        await waitFor('the notification', () => heard.length === 1);
-        expect(heard).toEqual(['first after']);
-        expect(gaps()).toBe(3);
-      });
     });
   });
 

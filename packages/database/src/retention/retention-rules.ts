@@ -4,8 +4,8 @@ import { clusterLimits, retentionLimits } from '@corral/contracts';
 export interface RetentionRule {
   readonly name: string;
   readonly table: string;
-  /** Primary key columns. */
-  readonly key: readonly string[];
+  /** Primary key columns. Default: `id`. */
+  readonly key?: readonly string[];
   /** SQL: when the row was last needed. Should be indexed in large tables. */
   readonly since: string;
   /** Retention after `since`, in days. */
@@ -14,8 +14,8 @@ export interface RetentionRule {
   readonly when?: string;
   /** SQL assignments instead of a deletion. Afterwards `when` must be false. */
   readonly set?: string;
-  /** Rows per statement. Small where many rows refer to a row or wait for it. */
-  readonly limit: number;
+  /** Rows per statement. Small where many rows refer to a row or wait for it. Default: 1,000. */
+  readonly limit?: number;
 }
 
 const auditBodies = ['request', 'upstream', 'found', 'before', 'after'] as const;
@@ -43,7 +43,6 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     key: ['team_id', 'user_id', 'key'],
     since: 'created_at',
     days: retentionLimits.idempotencyKeyHours / 24,
-    limit: 1_000,
   },
   {
     name: 'request_counts',
@@ -51,7 +50,6 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     key: ['team_id', 'minute', 'process_id'],
     since: 'minute',
     days: retentionLimits.requestCountMinutes / 1_440,
-    limit: 1_000,
   },
   {
     name: 'usage_hours',
@@ -59,64 +57,29 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     key: ['team_id', 'hour'],
     since: 'hour',
     days: retentionLimits.usageDays,
-    limit: 1_000,
   },
-  {
-    name: 'team_events',
-    table: 'team_event',
-    key: ['id'],
-    since: 'created_at',
-    days: clusterLimits.teamEventsKeptHours / 24,
-    limit: 1_000,
-  },
-  {
-    name: 'billing_events',
-    table: 'billing_event',
-    key: ['id'],
-    since: 'received_at',
-    days: retentionLimits.billingEventDays,
-    limit: 1_000,
-  },
+  { name: 'team_events', table: 'team_event', since: 'created_at', days: clusterLimits.teamEventsKeptHours / 24 },
+  { name: 'billing_events', table: 'billing_event', since: 'received_at', days: retentionLimits.billingEventDays },
   {
     name: 'sessions',
     table: 'session',
-    key: ['id'],
     // No index: it would slow down each update of a session's use, and sessions end within days.
     since: 'least(revoked_at, idle_expires_at, expires_at)',
     days: retentionLimits.sessionDays,
-    limit: 1_000,
   },
-  {
-    name: 'device_sign_ins',
-    table: 'device_sign_in',
-    key: ['id'],
-    since: 'expires_at',
-    days: retentionLimits.deviceSignInDays,
-    limit: 1_000,
-  },
+  { name: 'device_sign_ins', table: 'device_sign_in', since: 'expires_at', days: retentionLimits.deviceSignInDays },
   {
     name: 'invitations',
     table: 'invitation',
-    key: ['id'],
     since: 'least(accepted_at, revoked_at, expires_at)',
     days: retentionLimits.invitationDays,
-    limit: 1_000,
   },
-  {
-    name: 'notifications',
-    table: 'notification',
-    key: ['id'],
-    since: 'created_at',
-    days: retentionLimits.notificationDays,
-    limit: 1_000,
-  },
+  { name: 'notifications', table: 'notification', since: 'created_at', days: retentionLimits.notificationDays },
   {
     name: 'sync_runs',
     table: 'dns_sync_run',
-    key: ['id'],
     since: 'finished_at',
     days: retentionLimits.syncRunDays,
-    limit: 1_000,
     // The last successful run determines the age of the mirror, and that the first import is done.
     when: `EXISTS (SELECT FROM dns_sync_run AS later
                    WHERE later.zone_name = dns_sync_run.zone_name AND later.state = 'succeeded'
@@ -125,7 +88,6 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
   {
     name: 'operations',
     table: 'operation',
-    key: ['id'],
     since: 'finished_at',
     days: retentionLimits.operationDays,
     limit: 500,
@@ -142,34 +104,12 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
                      AND (later.created_at, later.id) > (operation.created_at, operation.id)
                    LIMIT ${retentionLimits.operationsOfKindKept}) AS newer))`,
   },
-  {
-    name: 'audit_entries',
-    table: 'audit_entry',
-    key: ['id'],
-    since: 'created_at',
-    days: auditDays,
-    limit: 1_000,
-  },
-  {
-    name: 'addresses',
-    table: 'team_address',
-    key: ['id'],
-    since: 'gone_at',
-    days: auditDays,
-    limit: 1_000,
-  },
-  {
-    name: 'operator_acts',
-    table: 'operator_act',
-    key: ['id'],
-    since: 'created_at',
-    days: auditDays,
-    limit: 1_000,
-  },
+  { name: 'audit_entries', table: 'audit_entry', since: 'created_at', days: auditDays },
+  { name: 'addresses', table: 'team_address', since: 'gone_at', days: auditDays },
+  { name: 'operator_acts', table: 'operator_act', since: 'created_at', days: auditDays },
   {
     name: 'audit_bodies',
     table: 'dns_audit_entry',
-    key: ['id'],
     // Delayed: a settlement needs the whole request, and a lost response may be replayed.
     since: 'completed_at',
     days: retentionLimits.auditBodyWholeSeconds / 86_400,
@@ -177,21 +117,12 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
     when: `state <> 'pending' AND (${auditBodies.map(isTooLong).join(' OR ')})`,
     set: auditBodies.map(cutWhole).join(', '),
   },
-  {
-    name: 'dns_actions',
-    table: 'dns_action',
-    key: ['id'],
-    since: 'started_at',
-    days: auditDays,
-    limit: 1_000,
-  },
+  { name: 'dns_actions', table: 'dns_action', since: 'started_at', days: auditDays },
   {
     name: 'dns_audit_entries',
     table: 'dns_audit_entry',
-    key: ['id'],
     since: 'created_at',
     days: auditDays,
-    limit: 1_000,
     // Pending writes and pending rechecks are recorded only here.
     when: `state <> 'pending' AND recheck_at IS NULL
            AND ${none('dns_action WHERE audit_entry_id = dns_audit_entry.id')}`,
@@ -199,7 +130,6 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
   {
     name: 'demo_tokens',
     table: 'dns_token',
-    key: ['id'],
     since: 'revoked_at',
     days: auditDays,
     limit: 500,
@@ -208,7 +138,6 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
   {
     name: 'session_tokens',
     table: 'dns_token',
-    key: ['id'],
     since: 'expires_at',
     days: retentionLimits.sessionTokenDays,
     limit: 500,
@@ -217,7 +146,6 @@ export const retentionRules = ({ auditDays }: { readonly auditDays: number }): r
   {
     name: 'demos',
     table: 'demo',
-    key: ['id'],
     since: 'released_at',
     days: auditDays,
     limit: 500,
@@ -236,7 +164,7 @@ export const retentionCount = ({ table, since, when = 'true' }: RetentionRule): 
  * The statement of one step. `$1` is the rule's days, `$2` the maximum number of rows. Locked rows are skipped, so concurrent
  * sweeps share the work and do not wait for each other.
  */
-export function retentionStatement({ table, key, since, when = 'true', set }: RetentionRule): string {
+export function retentionStatement({ table, key = ['id'], since, when = 'true', set }: RetentionRule): string {
   const condition = when.replaceAll('$cutoff', CUTOFF);
   const same = key.map((column) => `${table}.${column} = due.${column}`).join(' AND ');
   // Materialized, because a plan that evaluates it twice would apply the limit to each evaluation.

@@ -46,9 +46,10 @@ export const sweepRetention =
 
 /** A step with fewer rows than the limit is the last one: locked rows belong to a concurrent sweep. */
 async function* steps(pool: Pool, rule: RetentionRule, signal: AbortSignal): AsyncGenerator<number, void> {
+  const { days, limit = 1_000 } = rule;
   const text = retentionStatement(rule);
-  for (let rows = rule.limit; rows === rule.limit && !signal.aborted; ) {
-    rows = (await pool.query(text, [rule.days, rule.limit])).rowCount ?? 0;
+  for (let rows = limit; rows === limit && !signal.aborted; ) {
+    rows = (await pool.query(text, [days, limit])).rowCount ?? 0;
     if (rows > 0) yield rows;
   }
 }
