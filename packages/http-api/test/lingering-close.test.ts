@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Server } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express from 'express';
@@ -8,6 +8,7 @@ import { rawBody, UnreadableBody } from '../src/requests/json-body.js';
 import { clientErrorRenderer } from '../src/server/client-error.js';
 import { buildHttpServer, type HttpServerOptions, type HttpTimeouts } from '../src/server/http-server.js';
 import { plainErrors } from './plain-errors.js';
+import { openRaw, type RawClient } from './service-process.js';
 
 /** So long that no test gets to see its end. */
 const PATIENT: HttpTimeouts = { requestMs: 50_000, lingerMs: 50_000 };
@@ -42,31 +43,8 @@ async function start(timeouts: HttpTimeouts): Promise<Server> {
   return server;
 }
 
-interface Client {
-  readonly socket: Socket;
-  text(): string;
-  /** What happened to the connection, once nothing more can. */
-  readonly outcome: Promise<'ended' | 'cut'>;
-}
-
-function follow(socket: Socket): Client {
-  let text = '';
-  socket.setEncoding('latin1').on('data', (part: string) => {
-    text += part;
-  });
-  socket.on('error', () => undefined);
-  const outcome = new Promise<'ended' | 'cut'>((resolve) => {
-    socket.once('close', (hadError) => resolve(hadError ? 'cut' : 'ended'));
-  });
-  return { socket, text: () => text, outcome };
-}
-
-async function open(server: Server): Promise<Client> {
-  const { port } = server.address() as AddressInfo;
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  await once(socket, 'connect');
-  return follow(socket);
-}
+const open = (server: Server): Promise<RawClient> =>
+  openRaw((server.address() as AddressInfo).port, { allowHalfOpen: true });
 
 const send = (socket: Socket, bytes: string): Promise<unknown> =>
   new Promise((resolve) => {
@@ -84,7 +62,7 @@ const REQUESTS: [string, number, string, string][] = [
 
 describe('a client that still sends when its last answer arrives', () => {
   it.each(REQUESTS)('reads the answer after sending all of %s', async (_what, status, begin, rest) => {
-    const { socket, text, outcome } = await open(await start(PATIENT));
+    const { socket, text, closed } = await open(await start(PATIENT));
     socket.pause();
 
     await send(socket, begin);
@@ -92,12 +70,12 @@ describe('a client that still sends when its last answer arrives', () => {
     socket.end();
     socket.resume();
 
-    expect(await outcome).toBe('ended');
+    expect(await closed).toBe('ended');
     expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
   });
 
   it.each(REQUESTS)('can send the rest of %s after it has read the answer', async (_what, status, begin, rest) => {
-    const { socket, text, outcome } = await open(await start(PATIENT));
+    const { socket, text, closed } = await open(await start(PATIENT));
     const answered = once(socket, 'end');
     const pieces = rest.match(/.{1,65536}/gs) ?? [];
 
@@ -106,19 +84,19 @@ describe('a client that still sends when its last answer arrives', () => {
     for (const piece of pieces.slice(1)) await send(socket, piece);
     socket.end();
 
-    expect(await outcome).toBe('ended');
+    expect(await closed).toBe('ended');
     expect(text()).toMatch(new RegExp(`^HTTP/1\\.1 ${status} .*Connection: close`, 's'));
   });
 
   it('is disconnected when it does not stop', async () => {
-    const { socket, text, outcome } = await open(await start(PATIENT));
+    const { socket, text, closed } = await open(await start(PATIENT));
     const answered = once(socket, 'end');
     socket.write(head('/refused', 'Connection: close', lengthOf(1_000 * MIB)));
     await answered;
 
     while (!socket.destroyed) await send(socket, 'x'.repeat(65_536));
 
-    expect(await outcome).toBe('cut');
+    expect(await closed).toBe('cut');
     expect(text()).toMatch(/^HTTP\/1\.1 401 /);
   });
 

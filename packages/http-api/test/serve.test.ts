@@ -1,11 +1,10 @@
-import { Writable } from 'node:stream';
-import { createHealth, createLog, createMetrics, type HealthCheck } from '@corral/service';
+import type { HealthCheck } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { Express } from 'express';
-import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
-import { serviceApp } from '../src/service-app.js';
+import type { Served } from '../src/server/serve.js';
 import { openRaw } from './service-process.js';
+import { startServing } from './start-serving.js';
 
 let served: Served | undefined;
 afterEach(async () => {
@@ -13,37 +12,10 @@ afterEach(async () => {
   served = undefined;
 });
 
-async function start(addRoutes: (app: Express) => void, options: Partial<ServeOptions> = {}, checks = {}) {
-  let text = '';
-  const destination = new Writable({
-    write(chunk, _encoding, next) {
-      text += String(chunk);
-      next();
-    },
-  });
-  const log = createLog({ service: 'test', destination });
-  const metrics = createMetrics({ service: 'test' });
-  const health = createHealth({ checks, deadlineMs: 200, freshMs: 0, log });
-  const app = serviceApp({ trustProxy: false, log, metrics, admit: (_req, _res, next) => next() });
-  addRoutes(app);
-  served = await serve({
-    app,
-    host: '127.0.0.1',
-    port: 0,
-    metricsPort: 0,
-    metrics,
-    health,
-    log,
-    shutdownGraceMs: 1000,
-    ...options,
-  });
-  const requestLine = () =>
-    waitFor('the line of the request', async () => {
-      await log.flush();
-      const line = text.split('\n').find((candidate) => candidate.includes('"message":"request"'));
-      return line === undefined ? undefined : (JSON.parse(line) as Record<string, unknown>);
-    });
-  return { ...served, health, requestLine, logText: () => text };
+async function start(...given: Parameters<typeof startServing>) {
+  const started = await startServing(...given);
+  served = started;
+  return started;
 }
 
 describe('serve', () => {
@@ -149,7 +121,7 @@ describe('requestId', () => {
 
 describe('the log line of a request', () => {
   it('writes path, route pattern, status, time, bytes and team, and never the query', async () => {
-    const { url, requestLine, logText } = await start((app) => {
+    const { url, requestLine, logLines } = await start((app) => {
       app.get('/teams/:team/clusters/:name/', (_req, res) => {
         Object.assign(res.locals, { team: 'acme', tokenId: 'an id', record: 'www.acme/A', code: 'a_code' });
         res.status(201).json({ a: 1 });
@@ -174,7 +146,7 @@ describe('the log line of a request', () => {
       client: expect.stringMatching(/127\.0\.0\.1|::1/),
       userAgent: expect.stringMatching(/^a client x{191}$/),
     });
-    expect(logText()).not.toContain('hunter2');
+    expect(JSON.stringify(await logLines())).not.toContain('hunter2');
   });
 
   it('logs that the client left before the answer', async () => {

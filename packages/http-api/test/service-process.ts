@@ -37,17 +37,20 @@ function fail(running: RunningProcess): never {
   throw new Error(running.output());
 }
 
-export type RawClient = { socket: Socket; text(): string; closed: Promise<void> };
+/** `closed` says what happened to the connection, once nothing more can. */
+export type RawClient = { socket: Socket; text(): string; closed: Promise<'ended' | 'cut'> };
 
 /** A connection on which a test says exactly what it wants to. */
-export async function openRaw(port: number): Promise<RawClient> {
-  const socket = connect({ host: '127.0.0.1', port });
+export async function openRaw(port: number, { allowHalfOpen = false } = {}): Promise<RawClient> {
+  const socket = connect({ host: '127.0.0.1', port, allowHalfOpen });
   let text = '';
   socket.setEncoding('utf8').on('data', (chunk: string) => {
     text += chunk;
   });
   socket.on('error', () => undefined); // a cut connection is what these tests are about
-  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  const closed = new Promise<'ended' | 'cut'>((resolve) => {
+    socket.once('close', (hadError) => resolve(hadError ? 'cut' : 'ended'));
+  });
   await new Promise<void>((resolve) => socket.once('connect', () => resolve()));
   return { socket, text: () => text, closed };
 }

@@ -1,6 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { runToEnd, type Service, startService } from './service-process.js';
-import { makeTlsFolder } from './tls-files.js';
 
 let service: Service | undefined;
 afterEach(async () => {
@@ -32,23 +31,5 @@ describe('a failing start', () => {
     expect(code).toBe(1);
     expect(output.trim().split('\n')).toHaveLength(1);
     expect(output).toContain(`Cannot listen on port ${service.port} of 127.0.0.1. Another process uses it`);
-  });
-
-  it('reports in one line a key of another certificate, and exits 1', async () => {
-    const files = await makeTlsFolder();
-    await files.write({ key: (await files.issue()).key });
-
-    const { code, output } = await runToEnd({
-      PORT: '0',
-      API_SECRET: 'long enough to be one',
-      TLS_CERT_FILE: files.certFile,
-      TLS_KEY_FILE: files.keyFile,
-    });
-    await files.remove();
-
-    expect(code).toBe(1);
-    expect(output).toBe(
-      `fixture cannot start. The key in ${files.keyFile} does not belong to the certificate in ${files.certFile}\n`,
-    );
   });
 });

@@ -1,15 +1,14 @@
 import { generateKeyPairSync, X509Certificate } from 'node:crypto';
 import { rename, symlink, writeFile } from 'node:fs/promises';
 import { Agent, type RequestOptions, request } from 'node:https';
-import { Writable } from 'node:stream';
 import { connect, type SecureVersion, type TLSSocket } from 'node:tls';
-import { createHealth, createLog, createMetrics } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import type { KeyPair } from '@corral/testing/certificates';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import express, { type Express } from 'express';
-import { type Served, type ServeOptions, serve } from '../src/server/serve.js';
+import type { Express } from 'express';
+import type { Served, ServeOptions } from '../src/server/serve.js';
 import { openRaw } from './service-process.js';
+import { startServing } from './start-serving.js';
 import { makeTlsFolder, type TlsFolder, UPSTREAM_NAME } from './tls-files.js';
 
 let files: TlsFolder;
@@ -24,38 +23,15 @@ afterEach(async () => {
 });
 
 async function start(options: Partial<ServeOptions> = {}, addRoutes: (app: Express) => void = () => {}) {
-  let text = '';
-  const destination = new Writable({
-    write(chunk, _encoding, next) {
-      text += String(chunk);
-      next();
+  const started = await startServing(
+    (app) => {
+      app.get('/v1/zones', (req, res) => res.json({ secure: req.secure, host: req.hostname }));
+      addRoutes(app);
     },
-  });
-  const log = createLog({ service: 'test', destination });
-  const metrics = createMetrics({ service: 'test' });
-  const health = createHealth({ checks: {}, log });
-  const app = express();
-  app.get('/v1/zones', (req, res) => res.json({ secure: req.secure, host: req.hostname }));
-  addRoutes(app);
-  served = await serve({
-    app,
-    host: '127.0.0.1',
-    port: 0,
-    metrics,
-    health,
-    log,
-    shutdownGraceMs: 5_000,
-    tls: { ...files, renewalCheckMs: 20 },
-    ...options,
-  });
-  const logLines = async (): Promise<Record<string, unknown>[]> => {
-    await log.flush();
-    return text
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Record<string, unknown>);
-  };
-  return { ...served, logLines, metricsText: () => metrics.registry.metrics() };
+    { shutdownGraceMs: 5_000, tls: { ...files, renewalCheckMs: 20 }, ...options },
+  );
+  served = started;
+  return started;
 }
 
 /** Calls like a client that has the upstream's address built in: only where its name leads to is different. */
