@@ -314,39 +314,36 @@ describe('reads', () => {
     const path = '/v1/zones/7001/rrsets/app/A';
     const found = `{"rrset": ${rrsetText}}`;
 
-    it.each([[503, anError('unavailable')]])('answered %i %j is repeated', async (status, body) => {
+    it('answered 503 is repeated', async () => {
       const { client } = aClient({ waitMsMax: 2_000 });
-      upstream().get(path).reply(status, body);
+      upstream().get(path).reply(503, anError('unavailable'));
       upstream().get(path).reply(200, found);
 
       expect((await client.readRrset(7001, 'app', 'A')).kind).toBe('found');
     });
 
-    it.each([[404, 'a_code_of_tomorrow']])('answered %i %s fails immediately with the reason', async (status, code) => {
+    it('answered with an unknown refusal fails immediately with the reason', async () => {
       const { client, calls } = aClient();
-      upstream().get(path).reply(status, anError(code));
+      upstream().get(path).reply(404, anError('a_code_of_tomorrow'));
 
       await expect(client.readRrset(7001, 'app', 'A')).rejects.toMatchObject({
         name: 'UpstreamUnavailable',
-        reason: `${status} ${code}`,
+        reason: '404 a_code_of_tomorrow',
       });
       expect(calls).toHaveLength(1);
     });
 
-    it.each([[401, 'unauthorized']])(
-      'answered %i %s fails immediately and is logged as our error',
-      async (status, code) => {
-        const { client, calls, logged } = aClient();
-        upstream().get(path).reply(status, anError(code));
+    it('answered 401 fails immediately and is logged as our error', async () => {
+      const { client, calls, logged } = aClient();
+      upstream().get(path).reply(401, anError('unauthorized'));
 
-        const reading = client.readRrset(7001, 'app', 'A');
+      const reading = client.readRrset(7001, 'app', 'A');
 
-        await expect(reading).rejects.toThrow(UpstreamCredentialsRefused);
-        await expect(reading).rejects.toMatchObject({ name: 'UpstreamCredentialsRefused', status, code });
-        expect(calls).toHaveLength(1);
-        expect(logged).toEqual([expect.stringContaining('upstream refuses our token')]);
-      },
-    );
+      await expect(reading).rejects.toThrow(UpstreamCredentialsRefused);
+      await expect(reading).rejects.toMatchObject({ status: 401, code: 'unauthorized' });
+      expect(calls).toHaveLength(1);
+      expect(logged).toEqual([expect.stringContaining('upstream refuses our token')]);
+    });
 
     it('that gets 429 is repeated after the time that the upstream states', async () => {
       const { client } = aClient({ waitMsMax: 60_000 });
@@ -358,7 +355,7 @@ describe('reads', () => {
   });
 });
 
-describe('secrets', () => {
+describe('the token', () => {
   let upstream: RawServer | undefined;
 
   afterEach(async () => {
@@ -368,31 +365,26 @@ describe('secrets', () => {
 
   const everything = (value: unknown) => inspect(value, { depth: 20, showHidden: true, maxStringLength: null });
 
-  describe('the token', () => {
-    it.each([
-      ['is refused', rawAnswer('401 Unauthorized', anError('unauthorized', `bad token ${aToken}`))],
-      ['stands in an error code', rawAnswer('500 Oops', anError(aToken))],
-      [
-        'stands in a message for tenants',
-        rawAnswer('422 No', anError('invalid_input', `odd header: Bearer ${aToken}`)),
-      ],
-      ['stands where a body should be', rawAnswer('200 OK', aToken)],
-      ['stands in a broken answer', aToken],
-    ])('appears in no error, no outcome and no log when it %s', async (_what, answer) => {
-      upstream = await startRawServer((socket) => socket.end(answer));
-      const { client, logged, calls } = aClient({ baseUrl: `${upstream.url}/v1` });
+  it.each([
+    ['is refused', rawAnswer('401 Unauthorized', anError('unauthorized', `bad token ${aToken}`))],
+    ['stands in an error code', rawAnswer('500 Oops', anError(aToken))],
+    ['stands in a message for tenants', rawAnswer('422 No', anError('invalid_input', `odd header: Bearer ${aToken}`))],
+    ['stands where a body should be', rawAnswer('200 OK', aToken)],
+    ['stands in a broken answer', aToken],
+  ])('appears in no error, no outcome and no log when it %s', async (_what, answer) => {
+    upstream = await startRawServer((socket) => socket.end(answer));
+    const { client, logged, calls } = aClient({ baseUrl: `${upstream.url}/v1` });
 
-      const error: unknown = await client.readZone(7001).catch((reason: unknown) => reason);
-      const outcome = await client.write(aWrite());
+    const error: unknown = await client.readZone(7001).catch((reason: unknown) => reason);
+    const outcome = await client.write(aWrite());
 
-      expect(upstream.requests.join('')).toContain(aToken);
-      expect(everything([error, (error as Error).stack, outcome, logged, calls])).not.toContain(aToken);
-    });
+    expect(upstream.requests.join('')).toContain(aToken);
+    expect(everything([error, (error as Error).stack, outcome, logged, calls])).not.toContain(aToken);
+  });
 
-    it('does not appear when the client itself is printed', () => {
-      const { client } = aClient();
+  it('does not appear when the client itself is printed', () => {
+    const { client } = aClient();
 
-      expect(everything(client)).not.toContain(aToken);
-    });
+    expect(everything(client)).not.toContain(aToken);
   });
 });

@@ -70,33 +70,25 @@ describe('projects', () => {
 
     it('report whether a server has one of the values of a label', async () => {
       const query = { label_selector: 'mcm.gardener.cloud/cluster in (one,two)', per_page: '1' };
-      const ask = () => within((project) => project.hasServerWith('mcm.gardener.cloud/cluster', ['one', 'two']));
+      const ask = (answer: object) => {
+        provider().get('/servers').query(query).reply(200, answer, { date });
+        return within((project) => project.hasServerWith('mcm.gardener.cloud/cluster', ['one', 'two']));
+      };
 
-      provider()
-        .get('/servers')
-        .query(query)
-        .reply(200, { servers: [server] }, { date });
-      expect(await ask()).toMatchObject({ kind: 'ok', value: true });
-      provider().get('/servers').query(query).reply(200, { servers: [] }, { date });
-      expect(await ask()).toMatchObject({ kind: 'ok', value: false });
-      provider().get('/servers').query(query).reply(200, { nothing: 'known' }, { date });
-      expect((await ask()).kind).toBe('uncertain');
+      expect(await ask({ servers: [server] })).toMatchObject({ kind: 'ok', value: true });
+      expect(await ask({ servers: [] })).toMatchObject({ kind: 'ok', value: false });
+      expect((await ask({ nothing: 'known' })).kind).toBe('uncertain');
     });
 
     it('list the servers without a label, and take half a list for none', async () => {
       const query = { label_selector: '!mcm.gardener.cloud/cluster', sort: 'name', per_page: '50' };
-      const ask = () => within((project) => project.listServersWithout('mcm.gardener.cloud/cluster', 50));
+      const ask = (...servers: object[]) => {
+        provider().get('/servers').query(query).reply(200, { servers }, { date });
+        return within((project) => project.listServersWithout('mcm.gardener.cloud/cluster', 50));
+      };
 
-      provider()
-        .get('/servers')
-        .query(query)
-        .reply(200, { servers: [server] }, { date });
-      expect(await ask()).toMatchObject({ kind: 'ok', value: [{ id: server.id, serverType: 'cax11' }] });
-      provider()
-        .get('/servers')
-        .query(query)
-        .reply(200, { servers: [server, {}] }, { date });
-      expect((await ask()).kind).toBe('uncertain');
+      expect(await ask(server)).toMatchObject({ kind: 'ok', value: [{ id: server.id, serverType: 'cax11' }] });
+      expect((await ask(server, {})).kind).toBe('uncertain');
     });
 
     it('find the image of an architecture, or null', async () => {
@@ -105,15 +97,13 @@ describe('projects', () => {
         { id: 1, name: 'ubuntu-24.04', architecture: 'x86', disk_size: 5 },
         { id: 2, name: 'ubuntu-24.04', architecture: 'arm', disk_size: 5 },
       ];
-      provider().get('/images').query(query).reply(200, { images }, { date });
-      provider()
-        .get('/images')
-        .query(query)
-        .reply(200, { images: [images[0]] }, { date });
-      const find = () => within((project) => project.findSystemImage('ubuntu-24.04', 'arm64'));
+      const findAmong = (images: object[]) => {
+        provider().get('/images').query(query).reply(200, { images }, { date });
+        return within((project) => project.findSystemImage('ubuntu-24.04', 'arm64'));
+      };
 
-      expect(await find()).toMatchObject({ kind: 'ok', value: { id: 2, diskGb: 5 } });
-      expect(await find()).toMatchObject({ kind: 'ok', value: null });
+      expect(await findAmong(images)).toMatchObject({ kind: 'ok', value: { id: 2, diskGb: 5 } });
+      expect(await findAmong(images.slice(0, 1))).toMatchObject({ kind: 'ok', value: null });
     });
 
     it('reject the answer about another server as unusable', async () => {
@@ -218,7 +208,7 @@ describe('projects', () => {
   });
 });
 
-describe('prices', () => {
+describe('the price list', () => {
   interceptRequests();
 
   const read = () => readPrices({ baseUrl: aBaseUrl, token: aToken });
@@ -235,69 +225,64 @@ describe('prices', () => {
     price_monthly: money(monthly),
   });
 
-  describe('the price list', () => {
-    it('contains net prices of nodes, as the provider wrote them', async () => {
-      const server_types = [
-        { id: 1, name: 'cpx31', prices: [at('hel1', '0.0210000000', '13.1000'), at('fsn1', '0.021', '13.1')] },
-        { id: 2, name: 'cx22', prices: [] },
-      ];
-      const primary_ips = [
-        { type: 'ipv6', prices: [at('hel1', '0', '0')] },
-        { type: 'ipv4', prices: [at('hel1', '0.0008', '0.5000')] },
-      ];
-      theProvider(200, JSON.stringify({ pricing: { currency: 'EUR', vat_rate: '19.0', server_types, primary_ips } }));
+  it('contains net prices of nodes, as the provider wrote them', async () => {
+    const server_types = [
+      { id: 1, name: 'cpx31', prices: [at('hel1', '0.0210000000', '13.1000'), at('fsn1', '0.021', '13.1')] },
+      { id: 2, name: 'cx22', prices: [] },
+    ];
+    const primary_ips = [
+      { type: 'ipv6', prices: [at('hel1', '0', '0')] },
+      { type: 'ipv4', prices: [at('hel1', '0.0008', '0.5000')] },
+    ];
+    theProvider(200, JSON.stringify({ pricing: { currency: 'EUR', vat_rate: '19.0', server_types, primary_ips } }));
 
-      expect(await read()).toEqual({
-        kind: 'read',
-        currency: 'EUR',
-        prices: {
-          serverTypes: {
-            cpx31: {
-              hel1: { hourly: '0.0210000000', monthly: '13.1000' },
-              fsn1: { hourly: '0.021', monthly: '13.1' },
-            },
-            cx22: {},
-          },
-          primaryIpv4: { hel1: { hourly: '0.0008', monthly: '0.5000' } },
+    expect(await read()).toEqual({
+      kind: 'read',
+      currency: 'EUR',
+      prices: {
+        serverTypes: {
+          cpx31: { hel1: { hourly: '0.0210000000', monthly: '13.1000' }, fsn1: { hourly: '0.021', monthly: '13.1' } },
+          cx22: {},
         },
-      });
+        primaryIpv4: { hel1: { hourly: '0.0008', monthly: '0.5000' } },
+      },
     });
+  });
 
-    it.each([
-      ['a number', 0.02],
-      ['an exponent', '2e-2'],
-      ['a sign', '-1'],
-      ['nothing', ''],
-      ['no price', null],
-    ])('omits a price that is %s, and keeps the others', async (_what, net) => {
-      const prices = [at('hel1', net, '13.1'), at('fsn1', '0.021', '13.1')];
-      theProvider(200, JSON.stringify({ pricing: { currency: 'EUR', server_types: [{ name: 'cpx31', prices }] } }));
+  it.each([
+    ['a number', 0.02],
+    ['an exponent', '2e-2'],
+    ['a sign', '-1'],
+    ['nothing', ''],
+    ['no price', null],
+  ])('omits a price that is %s, and keeps the others', async (_what, net) => {
+    const prices = [at('hel1', net, '13.1'), at('fsn1', '0.021', '13.1')];
+    theProvider(200, JSON.stringify({ pricing: { currency: 'EUR', server_types: [{ name: 'cpx31', prices }] } }));
 
-      const reading = await read();
+    const reading = await read();
 
-      expect(reading).toEqual({
-        kind: 'read',
-        currency: 'EUR',
-        prices: { serverTypes: { cpx31: { fsn1: { hourly: '0.021', monthly: '13.1' } } }, primaryIpv4: {} },
-      });
+    expect(reading).toEqual({
+      kind: 'read',
+      currency: 'EUR',
+      prices: { serverTypes: { cpx31: { fsn1: { hourly: '0.021', monthly: '13.1' } } }, primaryIpv4: {} },
     });
+  });
 
-    it.each<[string, number, string, Record<string, string>, object]>([
-      ['a spent budget', 429, anError('rate_limit_exceeded'), { 'Retry-After': '7' }, { retryAfterMs: 7_000 }],
-      ['a spent budget without a time', 429, '', {}, { kind: 'throttled', retryAfterMs: null }],
-      ['a refused token', 401, anError('unauthorized'), {}, { kind: 'refused' }],
-      ['a fault', 500, anError('service_error'), {}, { kind: 'unavailable', reason: 'status 500' }],
-      ['a page', 200, '<html></html>', {}, { kind: 'unavailable', reason: 'an answer of another shape' }],
-      ['no currency', 200, '{"pricing": {"currency": "euros"}}', {}, { kind: 'unavailable' }],
-    ])('is unavailable after %s', async (_what, status, body, headers, reading) => {
-      theProvider(status, body, headers);
+  it.each<[string, number, string, Record<string, string>, object]>([
+    ['a spent budget', 429, anError('rate_limit_exceeded'), { 'Retry-After': '7' }, { retryAfterMs: 7_000 }],
+    ['a spent budget without a time', 429, '', {}, { kind: 'throttled', retryAfterMs: null }],
+    ['a refused token', 401, anError('unauthorized'), {}, { kind: 'refused' }],
+    ['a fault', 500, anError('service_error'), {}, { kind: 'unavailable', reason: 'status 500' }],
+    ['a page', 200, '<html></html>', {}, { kind: 'unavailable', reason: 'an answer of another shape' }],
+    ['no currency', 200, '{"pricing": {"currency": "euros"}}', {}, { kind: 'unavailable' }],
+  ])('is unavailable after %s', async (_what, status, body, headers, reading) => {
+    theProvider(status, body, headers);
 
-      expect(await read()).toMatchObject(reading);
-    });
+    expect(await read()).toMatchObject(reading);
+  });
 
-    it('is unavailable without an answer', async () => {
-      expect(await read()).toMatchObject({ kind: 'unavailable' });
-    });
+  it('is unavailable without an answer', async () => {
+    expect(await read()).toMatchObject({ kind: 'unavailable' });
   });
 });
 
@@ -347,43 +332,35 @@ describe('tokens', () => {
       ]);
     });
 
-    it('is rejected when the provider refuses it twice, and nothing is written', async () => {
-      const scope = theProvider(list(unauthorized), list(unauthorized));
-
-      expect(await verify()).toBe('rejected');
-      expect(scope.isDone()).toBe(true);
-    });
-
-    it('is read-only when the provider refuses two writes as read-only', async () => {
-      const scope = theProvider(list(), make(readOnly), make(readOnly));
-
-      expect(await verify()).toBe('read-only');
-      expect(scope.isDone()).toBe(true);
-    });
-
-    it('is read-only too when a write is forbidden', async () => {
-      theProvider(list(), make([403, anError('forbidden')]), make([403, anError('forbidden')]));
-
-      expect(await verify()).toBe('read-only');
-    });
-
+    const forbidden: Reply = [403, anError('forbidden')];
     it.each<[string, readonly Call[], string]>([
-      ['rejected when the provider then lists', [list(unauthorized), list(), make(), remove(71)], 'valid'],
       [
-        'rejected when the provider then has a fault',
-        [list(unauthorized), list([500, anError('service_error')])],
-        'unknown',
+        'rejected when it is refused twice, and nothing is written',
+        [list(unauthorized), list(unauthorized)],
+        'rejected',
       ],
-      ['read-only when the provider then makes it', [list(), make(readOnly), make(), remove(71)], 'valid'],
-      ['read-only when the provider then has a fault', [list(), make(readOnly), make([503, ''])], 'unknown'],
-    ])('is not %s', async (_what, calls, verdict) => {
+      ['not rejected when the provider then lists', [list(unauthorized), list(), make(), remove(71)], 'valid'],
+      ['not rejected when the provider then has a fault', [list(unauthorized), list([500, anError('a')])], 'unknown'],
+      ['read-only when two writes are refused as such', [list(), make(readOnly), make(readOnly)], 'read-only'],
+      ['read-only when two writes are forbidden', [list(), make(forbidden), make(forbidden)], 'read-only'],
+      ['not read-only when the provider then makes it', [list(), make(readOnly), make(), remove(71)], 'valid'],
+      ['not read-only when the provider then has a fault', [list(), make(readOnly), make([503, ''])], 'unknown'],
+      // Checked after authorization.
+      [
+        'valid when a write was refused for its size',
+        [list(), make([403, anError('resource_limit_exceeded')])],
+        'valid',
+      ],
+      ['valid when a write was refused for its name', [list(), make([422, anError('uniqueness_error')])], 'valid'],
+      ['valid when a write was refused for its content', [list(), make([422, anError('invalid_input')])], 'valid'],
+    ])('is %s', async (_what, calls, verdict) => {
       const scope = theProvider(...calls);
 
       expect(await verify()).toBe(verdict);
       expect(scope.isDone()).toBe(true);
     });
 
-    const strange: readonly [string, Reply][] = [
+    it.each<[string, Reply]>([
       ['a refusal for too many requests', [429, anError('rate_limit_exceeded')]],
       ['a fault', [500, anError('service_error')]],
       ['maintenance', [503, '']],
@@ -391,16 +368,13 @@ describe('tokens', () => {
       ['JSON of another shape', [200, '{"servers": []}']],
       ['no body', [200, '']],
       ['a redirect', [302, '']],
-    ];
-    it.each<[string, Reply]>([...strange, ['a refusal of another kind', [403, anError('forbidden')]]])(
-      'stays unknown when a list is answered with %s, and no further request is sent',
-      async (_what, reply) => {
-        const scope = theProvider(list(reply), list(), make());
+      ['a refusal of another kind', forbidden],
+    ])('stays unknown when a list is answered with %s, and no further request is sent', async (_what, reply) => {
+      const scope = theProvider(list(reply), list(), make());
 
-        expect(await verify()).toBe('unknown');
-        expect(scope.pendingMocks()).toHaveLength(2);
-      },
-    );
+      expect(await verify()).toBe('unknown');
+      expect(scope.pendingMocks()).toHaveLength(2);
+    });
 
     it.each<[string, Reply]>([
       ['a fault', [500, anError('service_error')]],
@@ -412,15 +386,6 @@ describe('tokens', () => {
       expect(await verify()).toBe('unknown');
       expect(scope.pendingMocks()).toHaveLength(1);
     });
-
-    it.each(['resource_limit_exceeded', 'uniqueness_error', 'invalid_input'])(
-      'can write when the write was refused with %s, which is checked after authorization',
-      async (code) => {
-        theProvider(list(), make([code === 'resource_limit_exceeded' ? 403 : 422, anError(code)]));
-
-        expect(await verify()).toBe('valid');
-      },
-    );
 
     it('stays unknown without a connection', async () => {
       expect(await verifyToken({ baseUrl: await closedUrl(), token: aToken })).toBe('unknown');

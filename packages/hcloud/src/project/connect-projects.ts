@@ -146,11 +146,7 @@ function projectClient(send: Send): ProjectClient {
     },
     rebuild: (id, { imageId, userData }) =>
       send(
-        {
-          method: 'POST',
-          path: `/servers/${id}/actions/rebuild`,
-          body: json({ image: imageId, user_data: userData }),
-        },
+        { method: 'POST', path: `/servers/${id}/actions/rebuild`, body: json({ image: imageId, user_data: userData }) },
         (body) => parseAction(body),
       ),
   };

@@ -80,7 +80,7 @@ for (const [name, place] of places) {
   });
 }
 
-describe('metrics', () => {
+describe('the metrics of the budget', () => {
   /** A client of an upstream with so many calls left, and what its metrics say. */
   async function startMeasured(remaining: number) {
     upstream = await startBucketUpstream(360, remaining);
@@ -97,20 +97,17 @@ describe('metrics', () => {
     return { client, value };
   }
 
-  describe('the metrics of the budget', () => {
-    it('state who waited how long, and who got no turn, by class', async () => {
-      const { client, value } = await startMeasured(1);
+  it('state who waited how long, and who got no turn, by class', async () => {
+    const { client, value } = await startMeasured(1);
 
-      const kinds = [];
-      for (const method of ['POST', 'POST', 'DELETE'] as const)
-        kinds.push((await client.write(aWrite({ method }))).kind);
-      await client.close();
+    const kinds = [];
+    for (const method of ['POST', 'POST', 'DELETE'] as const) kinds.push((await client.write(aWrite({ method }))).kind);
+    await client.close();
 
-      expect(kinds).toEqual(['accepted', 'throttled', 'throttled']);
-      expect(await value('corral_upstream_wait_seconds_count', 'class="write"')).toBe(1);
-      expect(await value('corral_upstream_refused_total', 'class="write"')).toBe(1);
-      expect(await value('corral_upstream_refused_total', 'class="cleanup"')).toBe(1);
-      expect(await value('corral_upstream_waiting_requests', 'class="write"')).toBe(0);
-    });
+    expect(kinds).toEqual(['accepted', 'throttled', 'throttled']);
+    expect(await value('corral_upstream_wait_seconds_count', 'class="write"')).toBe(1);
+    expect(await value('corral_upstream_refused_total', 'class="write"')).toBe(1);
+    expect(await value('corral_upstream_refused_total', 'class="cleanup"')).toBe(1);
+    expect(await value('corral_upstream_waiting_requests', 'class="write"')).toBe(0);
   });
 });
