@@ -6,11 +6,7 @@ const DAY_MS = 86_400_000;
 const challengeForm = /^(_[^.]+\.)?_acme-challenge(\.|$)/i;
 
 /** The last change of each record set, as the cluster API lists it. */
-export type RecordSetChanges = readonly {
-  readonly name: string;
-  readonly type: string;
-  readonly changedAt: string;
-}[];
+export type RecordSetChanges = readonly { readonly name: string; readonly type: string; readonly changedAt: string }[];
 
 export interface Leftover {
   readonly rrset: Rrset;

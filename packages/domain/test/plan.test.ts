@@ -34,6 +34,7 @@ const want = (name: string, type: string, values: string[] | null, ttl: number |
   content: values === null ? null : { records: records(...values), ttl },
 });
 const actual = [aSet('www.acme', 'A', ['192.0.2.1', '192.0.2.2']), aSet('api.acme', 'TXT', ['"x"'])];
+const addresses = (count: number) => Array.from({ length: count }, (_, n) => `192.0.2.${n}`);
 const wavesOf = (wanted: WantedSet[], over = context) =>
   planChanges(actual, wanted, over).waves.map((wave) => wave.map(({ key, to }) => `${to === null ? '-' : '+'}${key}`));
 
@@ -58,15 +59,7 @@ describe('a plan of record sets', () => {
 
   it.each<[what: string, wanted: WantedSet, refusal: RegExp]>([
     ['the name of another team', want('www.globex', 'A', ['192.0.2.1']), /does not belong to you/],
-    [
-      'more records than a set may have',
-      want(
-        'acme',
-        'A',
-        Array.from({ length: 51 }, (_, n) => `192.0.2.${n}`),
-      ),
-      /at most 50/,
-    ],
+    ['more records than a set may have', want('acme', 'A', addresses(51)), /at most 50/],
     ['no record', want('acme', 'A', []), /at least one record/],
     ['a value twice', want('acme', 'A', ['192.0.2.1', '192.0.2.1']), /same value/],
     ['an empty value', want('acme', 'A', ['']), /value is empty/],
@@ -104,12 +97,8 @@ describe('a plan of record sets', () => {
     expect(planChanges(actual, wanted, context).quotaProblem).toBe(
       '3 of 10 records are used, and this needs 9 more. Remove 2, or ask an operator.',
     );
-    expect(
-      planChanges(actual, [want('api.acme', 'TXT', ['"y"'])], {
-        ...context,
-        records: { used: 12, reserved: 0, limit: 10 },
-      }),
-    ).toMatchObject({ quotaProblem: null });
+    const beyond = { ...context, records: { used: 12, reserved: 0, limit: 10 } };
+    expect(planChanges(actual, [want('api.acme', 'TXT', ['"y"'])], beyond)).toMatchObject({ quotaProblem: null });
   });
 
   it('removes first what a CNAME replaces, and last what nothing waits for', () => {
@@ -200,8 +189,7 @@ describe('a plan of record sets', () => {
     const some = (...values: string[]) => fc.uniqueArray(fc.constantFrom(...values), { minLength: 1, maxLength: 4 });
     const set = (type: string, values: fc.Arbitrary<string[]>) =>
       fc.option(fc.record({ type: fc.constant(type), values, ttl }));
-    const addresses = some('192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.4');
-    const others = fc.tuple(set('A', addresses), set('TXT', some('"1"', '"2"', '"3"', '"4"')));
+    const others = fc.tuple(set('A', some(...addresses(4))), set('TXT', some('"1"', '"2"', '"3"', '"4"')));
     const alone = fc.tuple(
       set(
         'CNAME',
@@ -244,16 +232,7 @@ const zoneContext: PlanContext = {
   ownerLabel: 'acme',
   records: { used: 4, reserved: 0, limit: 100 },
 };
-const oneRecord = (name: string, type: string, value: string): Rrset => ({
-  id: `${name}/${type}`,
-  name,
-  type,
-  ttl: null,
-  labels: {},
-  protection: { change: false },
-  records: [{ value, comment: '' }],
-  zone: 1,
-});
+const oneRecord = (name: string, type: string, value: string): Rrset => ({ ...aSet(name, type, [value]), labels: {} });
 const inZone = [
   oneRecord('acme', 'MX', '10 mx'),
   oneRecord('www.acme', 'A', '192.0.2.1'),
@@ -508,21 +487,11 @@ describe('a zone file of which nothing is or becomes so', () => {
   });
 });
 
-const anExport = (over: Partial<Rrset>): Rrset => ({
-  id: 'x',
-  name: 'www.acme',
-  type: 'A',
-  ttl: null,
-  labels: {},
-  protection: { change: false },
-  records: [{ value: '192.0.2.7', comment: '' }],
-  zone: 1,
-  ...over,
-});
+const commented = { records: [{ value: `"a\${b} %{c} \\"d\\""`, comment: 'why' }] };
 const exported = [
-  anExport({ ttl: 300, labels: { env: 'prod' } }),
-  anExport({ name: '*.acme', type: 'TXT', records: [{ value: `"a\${b} %{c} \\"d\\""`, comment: 'why' }] }),
-  anExport({ name: 'any.acme', type: 'TXT', records: [{ value: '"x"', comment: '' }] }),
+  aSet('www.acme', 'A', ['192.0.2.7'], 300),
+  { ...oneRecord('*.acme', 'TXT', ''), ...commented },
+  oneRecord('any.acme', 'TXT', '"x"'),
 ];
 const zone = { name: 'example.test', ttl: 3_600 };
 

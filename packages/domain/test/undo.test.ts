@@ -15,60 +15,29 @@ const set = (values: string, ttl: number | null = 300, labels: SetContent['label
 describe('taking back changes of a record set', () => {
   const [a, b, c] = [set('a'), set('b'), set('c')];
 
-  it.each<[string, SetContent | null, [SetContent | null, SetContent | null][], SetContent | null, string[]]>([
-    ['brings the records back', b, [[a, b]], a, []],
-    ['removes a set that was created', a, [[null, a]], null, []],
-    ['brings a deleted set back', null, [[a, null]], a, []],
-    ['leaves alone what others changed since', set('b', 60, { x: '1' }), [[a, b]], set('a', 60, { x: '1' }), []],
-    ['names records that were changed again', c, [[a, b]], a, ['records']],
-    ['names a TTL that was changed again', set('b', 5), [[set('b', 60), set('b', 300)]], set('b', 60), ['ttl']],
-    ['names all of a set that was created again', c, [[a, null]], a, ['records', 'ttl', 'labels']],
-    ['names all of a set that was deleted since', null, [[a, b]], a, ['records', 'ttl', 'labels']],
-    [
-      'collapses several changes to the value before the first',
-      c,
-      [
-        [b, c],
-        [a, b],
-      ],
-      a,
-      [],
-    ],
-    [
-      'names a change of others between two that are taken back',
-      set('d'),
-      [
-        [c, set('d')],
-        [a, b],
-      ],
-      a,
-      ['records'],
-    ],
-    [
-      'goes on after an interruption between two parts',
-      set('a', 60),
-      [
-        [set('b', 300), set('b', 60)],
-        [b, set('b')],
-        [a, b],
-      ],
-      a,
-      [],
-    ],
-    [
-      'has nothing to do where it was taken back already',
-      a,
-      [
-        [b, c],
-        [a, b],
-      ],
-      a,
-      [],
-    ],
-    ['does not care about the order of records', set('dc'), [[a, set('cd')]], a, []],
-  ])('%s', (_what, now, steps, to, overwrites) => {
-    const newestFirst = steps.map(([before, after]) => ({ before, after }));
+  type State = SetContent | null;
+  /** The changes that led through these states, the newest first. */
+  const through = (...states: State[]) =>
+    states
+      .slice(1)
+      .map((after, at) => ({ before: states[at] ?? null, after }))
+      .toReversed();
 
+  it.each<[string, State, ReturnType<typeof through>, State, string[]]>([
+    ['brings the records back', b, through(a, b), a, []],
+    ['removes a set that was created', a, through(null, a), null, []],
+    ['brings a deleted set back', null, through(a, null), a, []],
+    ['leaves alone what others changed since', set('b', 60, { x: '1' }), through(a, b), set('a', 60, { x: '1' }), []],
+    ['names records that were changed again', c, through(a, b), a, ['records']],
+    ['names a TTL that was changed again', set('b', 5), through(set('b', 60), set('b', 300)), set('b', 60), ['ttl']],
+    ['names all of a set that was created again', c, through(a, null), a, ['records', 'ttl', 'labels']],
+    ['names all of a set that was deleted since', null, through(a, b), a, ['records', 'ttl', 'labels']],
+    ['collapses several changes to the value before the first', c, through(a, b, c), a, []],
+    ['names a change of others between two', set('d'), [...through(c, set('d')), ...through(a, b)], a, ['records']],
+    ['goes on after an interruption between two parts', set('a', 60), through(a, b, b, set('b', 60)), a, []],
+    ['has nothing to do where it was taken back already', a, through(a, b, c), a, []],
+    ['does not care about the order of records', set('dc'), through(a, set('cd')), a, []],
+  ])('%s', (_what, now, newestFirst, to, overwrites) => {
     const undone = undoSet(now, newestFirst);
 
     expect(isSame(undone.to, to)).toBe(true);
@@ -89,9 +58,8 @@ describe('taking back changes of a record set', () => {
     fc.assert(
       fc.property(fc.array(content, { minLength: 2, maxLength: 6 }), (states) => {
         const [first, last] = [states[0] ?? null, states.at(-1) ?? null];
-        const steps = states.slice(1).map((after, at) => ({ before: states[at] ?? null, after }));
 
-        const undone = undoSet(last, steps.toReversed());
+        const undone = undoSet(last, through(...states));
         const redone = undoSet(undone.to, [{ before: last, after: undone.to }]);
 
         expect([isSame(undone.to, first), isSame(redone.to, last)]).toEqual([true, true]);

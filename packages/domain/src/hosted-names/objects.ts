@@ -198,11 +198,7 @@ const container = (name: string, image: string, memory: string) => ({
   name,
   image,
   resources: { requests: { cpu: '10m', memory } },
-  securityContext: {
-    allowPrivilegeEscalation: false,
-    readOnlyRootFilesystem: true,
-    capabilities: { drop: ['ALL'] },
-  },
+  securityContext: { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } },
 });
 
 /** Issues certificates for the name and the names below it, wildcards included. */

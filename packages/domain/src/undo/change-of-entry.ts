@@ -29,12 +29,7 @@ export type ChangeOfEntry =
       readonly before: SetContent | null;
       readonly after: SetContent | null;
     }
-  | {
-      readonly kind: 'cluster';
-      readonly name: string;
-      readonly id: string;
-      readonly changes: readonly FieldChange[];
-    }
+  | { readonly kind: 'cluster'; readonly name: string; readonly id: string; readonly changes: readonly FieldChange[] }
   | { readonly kind: 'nothing' }
   | { readonly kind: 'impossible'; readonly reason: string };
 
