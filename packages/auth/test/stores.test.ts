@@ -336,7 +336,7 @@ describe('sessions', () => {
   });
 });
 
-describe('identities', () => {
+describe('a sign-in', () => {
   let identities: ReturnType<typeof identityStore>;
   beforeAll(() => {
     identities = identityStore(database.prisma);
@@ -353,75 +353,73 @@ describe('identities', () => {
     ...more,
   });
 
-  describe('a sign-in', () => {
-    it('finds another person at another issuer unless the address is the same', async () => {
-      const here = await identities.signIn(claimsOf('ann'));
-      const elsewhere = { issuer: 'https://other.test' };
+  it('finds another person at another issuer unless the address is the same', async () => {
+    const here = await identities.signIn(claimsOf('ann'));
+    const elsewhere = { issuer: 'https://other.test' };
 
-      const stranger = await identities.signIn(claimsOf('ann', { ...elsewhere, email: 'ann@elsewhere.test' }));
-      const same = await identities.signIn(claimsOf('a-n-n', { ...elsewhere, email: 'ANN@id.test' }));
+    const stranger = await identities.signIn(claimsOf('ann', { ...elsewhere, email: 'ann@elsewhere.test' }));
+    const same = await identities.signIn(claimsOf('a-n-n', { ...elsewhere, email: 'ANN@id.test' }));
 
-      expect(stranger?.id).not.toBe(here?.id);
-      expect(same?.id).toBe(here?.id);
-    });
+    expect(stranger?.id).not.toBe(here?.id);
+    expect(same?.id).toBe(here?.id);
+  });
 
-    it('creates one person for many concurrent attempts', async () => {
-      const tries = Array.from({ length: 6 }, () => identities.signIn(claimsOf('bob')));
+  it('creates one person for many concurrent attempts', async () => {
+    const tries = Array.from({ length: 6 }, () => identities.signIn(claimsOf('bob')));
 
-      const people = await Promise.all(tries);
+    const people = await Promise.all(tries);
 
-      expect(new Set(people.map((person) => person?.id)).size).toBe(1);
-      expect(await database.prisma.userIdentity.count({ where: { subject: 'bob' } })).toBe(1);
-    });
+    expect(new Set(people.map((person) => person?.id)).size).toBe(1);
+    expect(await database.prisma.userIdentity.count({ where: { subject: 'bob' } })).toBe(1);
+  });
 
-    it('keeps names that the provider does not state', async () => {
-      const { id } = await userStore(database.prisma).createUser({ email: 'gil@id.test', displayName: 'Gil' });
+  it('keeps names that the provider does not state', async () => {
+    const { id } = await userStore(database.prisma).createUser({ email: 'gil@id.test', displayName: 'Gil' });
 
-      const person = await identities.signIn(claimsOf('gil', { firstName: 'Gilbert', displayName: ' ' }));
+    const person = await identities.signIn(claimsOf('gil', { firstName: 'Gilbert', displayName: ' ' }));
 
-      expect(person).toMatchObject({ id, firstName: 'Gilbert', displayName: 'Gil' });
-    });
+    expect(person).toMatchObject({ id, firstName: 'Gilbert', displayName: 'Gil' });
+  });
 
-    it('is refused for a new subject with a known address until an operator unlinks the old one', async () => {
-      const first = await identities.signIn(claimsOf('ida'));
-      const handedOn = () => identities.signIn(claimsOf('ida-2', { email: 'ida@id.test' }));
-      const known = { issuer: 'https://id.test', subject: 'ida' };
+  it('is refused for a new subject with a known address until an operator unlinks the old one', async () => {
+    const first = await identities.signIn(claimsOf('ida'));
+    const handedOn = () => identities.signIn(claimsOf('ida-2', { email: 'ida@id.test' }));
+    const known = { issuer: 'https://id.test', subject: 'ida' };
 
-      await expect(handedOn()).rejects.toMatchObject({ reason: 'another_identity' });
-      const sessions = sessionStore(database.pool, database.prisma, { idleMs: 60_000, absoluteMs: 60_000 });
-      const { secret } = await sessions.start(first.id, null);
-      expect(await identities.listIdentities(first.id)).toEqual([expect.objectContaining(known)]);
-      expect(await unlinkIdentity(database.prisma, first.id, { ...known, subject: 'bob' })).toBe(false);
-      expect(await sessions.find(secret)).not.toBeNull();
-      expect(await unlinkIdentity(database.prisma, first.id, known)).toBe(true);
+    await expect(handedOn()).rejects.toMatchObject({ reason: 'another_identity' });
+    const sessions = sessionStore(database.pool, database.prisma, { idleMs: 60_000, absoluteMs: 60_000 });
+    const { secret } = await sessions.start(first.id, null);
+    expect(await identities.listIdentities(first.id)).toEqual([expect.objectContaining(known)]);
+    expect(await unlinkIdentity(database.prisma, first.id, { ...known, subject: 'bob' })).toBe(false);
+    expect(await sessions.find(secret)).not.toBeNull();
+    expect(await unlinkIdentity(database.prisma, first.id, known)).toBe(true);
 
-      expect(await sessions.find(secret)).toBeNull();
-      expect((await handedOn()).id).toBe(first.id);
-      await expect(identities.signIn(claimsOf('ida'))).rejects.toMatchObject({ reason: 'another_identity' });
-    });
+    expect(await sessions.find(secret)).toBeNull();
+    expect((await handedOn()).id).toBe(first.id);
+    await expect(identities.signIn(claimsOf('ida'))).rejects.toMatchObject({ reason: 'another_identity' });
+  });
 
-    it("links one of many concurrent subjects to an existing person's address", async () => {
-      const { id } = await userStore(database.prisma).createUser({ email: 'jo@id.test' });
-      const subjects = Array.from({ length: 6 }, (_, index) => claimsOf(`jo-${index}`, { email: 'jo@id.test' }));
+  it("links one of many concurrent subjects to an existing person's address", async () => {
+    const { id } = await userStore(database.prisma).createUser({ email: 'jo@id.test' });
+    const subjects = Array.from({ length: 6 }, (_, index) => claimsOf(`jo-${index}`, { email: 'jo@id.test' }));
 
-      const outcomes = await Promise.allSettled(subjects.map((claims) => identities.signIn(claims)));
+    const outcomes = await Promise.allSettled(subjects.map((claims) => identities.signIn(claims)));
 
-      expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
-      expect(await database.prisma.userIdentity.count({ where: { userId: id } })).toBe(1);
-    });
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(await database.prisma.userIdentity.count({ where: { userId: id } })).toBe(1);
+  });
 
-    it.each([
-      ['the Kelvin sign is not a k', 'kim@id.test', '\u212aim@id.test'],
-      ['the case of a letter beyond ASCII differs', '\u00e9va@id.test', '\u00c9va@id.test'],
-      ['a space of another script is not trimmed', 'nia@id.test', '\u3000nia@id.test'],
-    ])('does not match an address where %s', async (_what, own, other) => {
-      const users = userStore(database.prisma);
-      const { id } = await users.createUser({ email: own });
+  it.each([
+    ['the Kelvin sign is not a k', 'kim@id.test', '\u212aim@id.test'],
+    ['the case of a letter beyond ASCII differs', '\u00e9va@id.test', '\u00c9va@id.test'],
+    ['a space of another script is not trimmed', 'nia@id.test', '\u3000nia@id.test'],
+  ])('does not match an address where %s', async (_what, own, other) => {
+    const users = userStore(database.prisma);
+    const { id } = await users.createUser({ email: own });
 
-      expect(await users.findUser(other)).toBeNull();
-      const stranger = await identities.signIn(claimsOf(`of ${other}`, { email: other })).catch(() => null);
-      expect(stranger?.id).not.toBe(id);
-      expect((await users.findUser(` ${own.replace('id', 'ID')} `))?.id).toBe(id);
-    });
+    expect(await users.findUser(other)).toBeNull();
+    const stranger = await identities.signIn(claimsOf(`of ${other}`, { email: other })).catch(() => null);
+    expect(stranger?.id).not.toBe(id);
+    expect((await users.findUser(` ${own.replace('id', 'ID')} `))?.id).toBe(id);
   });
 });

@@ -1,6 +1,6 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { TeamId } from '@corral/contracts';
-import { connectPool, connectPrisma, type Pool, type Prisma } from '@corral/database';
+import { connectPool, connectPrisma } from '@corral/database';
 import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import {
@@ -19,39 +19,22 @@ import {
 
 export const ZONE_ID = 7001;
 
-export interface MirrorDatabase {
-  readonly url: string;
-  readonly pool: Pool;
-  readonly prisma: Prisma;
-  /** @param slug default: a random one */
-  createTeam(slug?: string): Promise<TestTeam>;
-  ledger(options?: Partial<LedgerOptions>): WriteLedger;
-  entry(id: number): Promise<EntryRow>;
-  close(): Promise<void>;
-}
-
 export interface TestTeam {
   readonly id: TeamId;
   readonly slug: string;
   readonly tokenId: string;
 }
 
+/** An entry, of which tests look at more than these by name. */
 interface EntryRow {
-  state: string;
-  reserved_records: number;
-  lease_fence: number;
   lease_until: Date | null;
-  upstream_status: number | null;
-  upstream_body: string | null;
-  before_body: string | null;
-  after_body: string | null;
-  completed_at: Date | null;
   recheck_at: Date | null;
-  answered: boolean;
 }
 
+export type MirrorDatabase = Awaited<ReturnType<typeof openMirrorDatabase>>;
+
 /** A database with one zone, for one test file. */
-export async function openMirrorDatabase(): Promise<MirrorDatabase> {
+export async function openMirrorDatabase() {
   const database = await createTestDatabase();
   const pool = connectPool({
     databaseUrl: database.url,
@@ -68,7 +51,8 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
     url: database.url,
     pool,
     prisma,
-    async createTeam(slug = `t${randomUUID().slice(0, 8)}`) {
+    /** @param slug default: a random one */
+    async createTeam(slug = `t${randomUUID().slice(0, 8)}`): Promise<TestTeam> {
       const team = await pool.query<{ id: string }>('INSERT INTO team (slug) VALUES ($1) RETURNING id', [slug]);
       const id = team.rows[0]?.id as TeamId;
       const token = await pool.query<{ id: string }>(
@@ -77,14 +61,14 @@ export async function openMirrorDatabase(): Promise<MirrorDatabase> {
       );
       return { id, slug, tokenId: token.rows[0]?.id as string };
     },
-    ledger: (options = {}) =>
+    ledger: (options: Partial<LedgerOptions> = {}): WriteLedger =>
       writeLedger(prisma, {
         quota: { recordsPerTeam: 200, recordsPerDemo: 20, recordsPerRrset: 50 },
         leaseMs: 20_000,
         replayMs: 60_000,
         ...options,
       }),
-    async entry(id) {
+    async entry(id: number): Promise<EntryRow> {
       const { rows } = await pool.query<EntryRow>('SELECT * FROM dns_audit_entry WHERE id = $1', [id]);
       return rows[0] as EntryRow;
     },

@@ -87,7 +87,7 @@ describe('the mirror', () => {
   });
 });
 
-describe('long lists', () => {
+describe('a page of an owner with many sets', () => {
   const SETS = 3_000;
   const OWNER = 'acme';
   const labelled = (...labels: LabelRequirement[]): RrsetSelection => ({ ...anySet, labels });
@@ -112,27 +112,25 @@ describe('long lists', () => {
     );
   });
 
-  describe('a page of an owner with many sets', () => {
-    it.each<[string, RrsetSelection, number, number]>([
-      ['of all', anySet, SETS, 0],
-      ['by name', sorted('name', true), SETS, 999],
-      ['of the oldest', sorted('created', false), SETS, SETS - 1],
-      ['of a rare type', { ...anySet, types: ['TXT'] }, 3, 1_007],
-      ['of two types', { ...anySet, types: ['TXT', 'A'] }, SETS, 0],
-      ['of a name', { ...anySet, name: `s7.${OWNER}` }, 1, 7],
-      ['of a label', labelled(prod), 300, 0],
-      ['of a label with one of two values', labelled({ ...prod, values: ['test', 'prod'] }), 300, 0],
-      ['without a label', labelled({ ...prod, negated: true }), SETS - 300, 1],
-    ])('%s states how many there are, and has only its own', async (_what, selection, total, first) => {
-      const scope = { zoneId: ZONE_ID, ownerLabel: OWNER, withinName: null };
+  it.each<[string, RrsetSelection, number, number]>([
+    ['of all', anySet, SETS, 0],
+    ['by name', sorted('name', true), SETS, 999],
+    ['of the oldest', sorted('created', false), SETS, SETS - 1],
+    ['of a rare type', { ...anySet, types: ['TXT'] }, 3, 1_007],
+    ['of two types', { ...anySet, types: ['TXT', 'A'] }, SETS, 0],
+    ['of a name', { ...anySet, name: `s7.${OWNER}` }, 1, 7],
+    ['of a label', labelled(prod), 300, 0],
+    ['of a label with one of two values', labelled({ ...prod, values: ['test', 'prod'] }), 300, 0],
+    ['without a label', labelled({ ...prod, negated: true }), SETS - 300, 1],
+  ])('%s states how many there are, and has only its own', async (_what, selection, total, first) => {
+    const scope = { zoneId: ZONE_ID, ownerLabel: OWNER, withinName: null };
 
-      const page = await mirrorStore(given.database.pool).pageRrsets({ scope, selection, limit: 25, offset: 0 });
+    const page = await mirrorStore(given.database.pool).pageRrsets({ scope, selection, limit: 25, offset: 0 });
 
-      const numbers = (JSON.parse(`[${page.bodies}]`) as { n: number }[]).map(({ n }) => n);
-      expect(page.total).toBe(total);
-      expect(numbers).toHaveLength(Math.min(25, total));
-      expect(numbers[0] ?? Number.NaN).toBe(first);
-    });
+    const numbers = (JSON.parse(`[${page.bodies}]`) as { n: number }[]).map(({ n }) => n);
+    expect(page.total).toBe(total);
+    expect(numbers).toHaveLength(Math.min(25, total));
+    expect(numbers[0] ?? Number.NaN).toBe(first);
   });
 });
 

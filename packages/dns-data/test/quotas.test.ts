@@ -13,7 +13,7 @@ import {
   writeAccepted,
 } from './mirror-database.js';
 
-describe('quotas', () => {
+describe('the records of a team', () => {
   const given = mirrorFixture();
 
   async function holding(team: TestTeam, count: number): Promise<void> {
@@ -24,56 +24,54 @@ describe('quotas', () => {
     }
   }
 
-  describe('the records of a team', () => {
-    it('are counted against the quota of the team, if it has one', async () => {
-      const team = await given.database.createTeam('generous');
-      const setQuota = (max: number | null) =>
-        given.database.pool.query('UPDATE team SET dns_records_max = $2 WHERE slug = $1', [team.slug, max]);
-      const beginOne = async () => {
-        const outcome = await given.ledger.begin(newWrite(team, `more.${team.slug}`, addOf(1)), neverDelivered);
-        if (outcome.kind === 'begun')
-          await given.ledger.finish(outcome.lease, keyOf(`more.${team.slug}`), {
-            state: 'unsent',
-            code: 'rate_limit_exceeded',
-          });
-        return outcome;
-      };
-      await holding(team, 200);
+  it('are counted against the quota of the team, if it has one', async () => {
+    const team = await given.database.createTeam('generous');
+    const setQuota = (max: number | null) =>
+      given.database.pool.query('UPDATE team SET dns_records_max = $2 WHERE slug = $1', [team.slug, max]);
+    const beginOne = async () => {
+      const outcome = await given.ledger.begin(newWrite(team, `more.${team.slug}`, addOf(1)), neverDelivered);
+      if (outcome.kind === 'begun')
+        await given.ledger.finish(outcome.lease, keyOf(`more.${team.slug}`), {
+          state: 'unsent',
+          code: 'rate_limit_exceeded',
+        });
+      return outcome;
+    };
+    await holding(team, 200);
 
-      expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
-      await setQuota(201);
-      expect(await beginOne()).toMatchObject({ kind: 'begun' });
-      await setQuota(10);
-      expect(await beginOne()).toMatchObject({ kind: 'refused', limit: 'recordsPerTeam', max: 10 });
-      await setQuota(null);
-      expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
+    expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
+    await setQuota(201);
+    expect(await beginOne()).toMatchObject({ kind: 'begun' });
+    await setQuota(10);
+    expect(await beginOne()).toMatchObject({ kind: 'refused', limit: 'recordsPerTeam', max: 10 });
+    await setQuota(null);
+    expect(await beginOne()).toMatchObject({ kind: 'refused', max: 200 });
+  });
+
+  it('are reserved for a write whose outcome is unknown, until it is known', async () => {
+    const team = await given.database.createTeam('uncertain');
+    await holding(team, 195);
+    const lease = await begin(given.ledger, newWrite(team, `a.${team.slug}`, addOf(5)));
+    await given.ledger.release(lease, 60_000, null);
+    const another = newWrite(team, `b.${team.slug}`, addOf(1));
+
+    expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'refused' });
+    await given.ledger.finish(lease, keyOf(`a.${team.slug}`), {
+      state: 'refused',
+      status: 409,
+      body: '{}',
+      recheck: false,
     });
 
-    it('are reserved for a write whose outcome is unknown, until it is known', async () => {
-      const team = await given.database.createTeam('uncertain');
-      await holding(team, 195);
-      const lease = await begin(given.ledger, newWrite(team, `a.${team.slug}`, addOf(5)));
-      await given.ledger.release(lease, 60_000, null);
-      const another = newWrite(team, `b.${team.slug}`, addOf(1));
+    expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'begun' });
+  });
 
-      expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'refused' });
-      await given.ledger.finish(lease, keyOf(`a.${team.slug}`), {
-        state: 'refused',
-        status: 409,
-        body: '{}',
-        recheck: false,
-      });
+  it('do not count against another team', async () => {
+    const [full, other] = [await given.database.createTeam('full'), await given.database.createTeam('other')];
+    await holding(full, 200);
 
-      expect(await given.ledger.begin(another, neverDelivered)).toMatchObject({ kind: 'begun' });
-    });
-
-    it('do not count against another team', async () => {
-      const [full, other] = [await given.database.createTeam('full'), await given.database.createTeam('other')];
-      await holding(full, 200);
-
-      expect(await given.ledger.begin(newWrite(other, 'a.other', addOf(50)), neverDelivered)).toMatchObject({
-        kind: 'begun',
-      });
+    expect(await given.ledger.begin(newWrite(other, 'a.other', addOf(50)), neverDelivered)).toMatchObject({
+      kind: 'begun',
     });
   });
 });
@@ -150,21 +148,6 @@ describe('freed records', () => {
       await end(third.id, 'success');
       expect(await admits(10)).toBe(true);
     });
-  });
-
-  it('count with records that were added after a deletion that failed, until the set is read', async () => {
-    const name = `a.${given.team.slug}`;
-    await grow(name, 6);
-    const removal = await remove(name);
-    const addition = await write(name, addOf(2, 100), 2);
-    await end(removal.id, 'error');
-    await end(addition.id, 'success');
-    expect(await admits(3)).toBe(false);
-
-    await read(name, bodyOf(name, 8));
-
-    expect(await admits(3)).toBe(false);
-    expect(await admits(2)).toBe(true);
   });
 
   describe('a failed action', () => {

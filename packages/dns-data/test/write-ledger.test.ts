@@ -54,24 +54,21 @@ describe('the end of writes', () => {
 
   describe('beginning a write', () => {
     it('reports busy while another write to the set is pending, and whether it is identical', async () => {
-      await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
+      const { entryId } = await begin(given.ledger, newWrite(given.team, given.name, addOf(1)));
 
-      expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(1)), neverDelivered)).toEqual({
-        kind: 'busy',
-        entryId: expect.any(Number),
-        identical: true,
-        isDue: false,
-      });
-      expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(2)), neverDelivered)).toEqual({
-        kind: 'busy',
-        entryId: expect.any(Number),
-        identical: false,
-        isDue: false,
-      });
+      for (const [count, identical] of [
+        [1, true],
+        [2, false],
+      ] as const) {
+        expect(await given.ledger.begin(newWrite(given.team, given.name, addOf(count)), neverDelivered)).toEqual({
+          kind: 'busy',
+          entryId,
+          identical,
+          isDue: false,
+        });
+      }
       expect(await given.ledger.begin(newWrite(given.team, `b.${given.name}`, addOf(1)), neverDelivered)).toMatchObject(
-        {
-          kind: 'begun',
-        },
+        { kind: 'begun' },
       );
     });
 

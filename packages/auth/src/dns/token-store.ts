@@ -113,10 +113,7 @@ export function dnsTokenRecordOf({ creator, ...row }: DnsTokenRow): DnsTokenReco
  *
  * @param now the database's clock
  */
-export const inForce = (now: Date) => ({
-  revokedAt: null,
-  OR: [{ expiresAt: null }, { expiresAt: { gt: now } }],
-});
+export const inForce = (now: Date) => ({ revokedAt: null, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] });
 
 /** Prisma condition for the tokens that count among those of the team: not those of names on clusters, which have a limit of their own. */
 const isCounted = { sessionId: null, hostedName: null } as const;

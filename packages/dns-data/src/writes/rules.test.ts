@@ -8,7 +8,7 @@ import { settledAnswer } from './copies.js';
 import { endOfAccepted, endOfRefused } from './perform-write.js';
 import { decideAdmission, type OwnerQuota, type RecordQuota } from './record-quota.js';
 
-describe('the beginning of a write', () => {
+describe('decideAdmission', () => {
   const quota: RecordQuota = { recordsPerTeam: 12, recordsPerDemo: 7, recordsPerRrset: 5 };
   const ofTeam: OwnerQuota = { limit: 'recordsPerTeam', quota };
   const ofDemo: OwnerQuota = { limit: 'recordsPerDemo', quota };
@@ -30,62 +30,60 @@ describe('the beginning of a write', () => {
     fc.record({ do: fc.constant('finish' as const), name: fc.constantFrom(...names), accepted: fc.boolean() }),
   );
 
-  describe('decideAdmission', () => {
-    it('never lets an owner or a set exceed its quota, however writes interleave', () => {
-      fc.assert(
-        fc.property(fc.constantFrom(ofTeam, ofDemo), fc.array(step, { maxLength: 60 }), (owner, steps) => {
-          const ledger = aLedger(owner);
-          for (const each of steps) {
-            if (each.do === 'begin') ledger.begin(each.name, each.write);
-            else ledger.finish(each.name, each.accepted);
-            expect(ledger.recordsOfOwner()).toBeLessThanOrEqual(quota[owner.limit]);
-            expect(ledger.recordsOfLargestSet()).toBeLessThanOrEqual(quota.recordsPerRrset);
-          }
-        }),
-        { numRuns: 200 },
-      );
-    });
+  it('never lets an owner or a set exceed its quota, however writes interleave', () => {
+    fc.assert(
+      fc.property(fc.constantFrom(ofTeam, ofDemo), fc.array(step, { maxLength: 60 }), (owner, steps) => {
+        const ledger = aLedger(owner);
+        for (const each of steps) {
+          if (each.do === 'begin') ledger.begin(each.name, each.write);
+          else ledger.finish(each.name, each.accepted);
+          expect(ledger.recordsOfOwner()).toBeLessThanOrEqual(quota[owner.limit]);
+          expect(ledger.recordsOfLargestSet()).toBeLessThanOrEqual(quota.recordsPerRrset);
+        }
+      }),
+      { numRuns: 200 },
+    );
+  });
 
-    it('admits up to the last record of the quota and refuses the next', () => {
-      const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(4) }, null);
-      const add = (count: number, held: number, of: OwnerQuota): unknown =>
-        decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, { body }, held, of);
+  it('admits up to the last record of the quota and refuses the next', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(4) }, null);
+    const add = (count: number, held: number, of: OwnerQuota): unknown =>
+      decideAdmission({ operation: 'add_records', ttl: null, records: valuesOf(count, 100) }, { body }, held, of);
 
-      expect(add(1, 11, ofTeam)).toEqual({ kind: 'admitted', reserve: 1, recordsMax: 5 });
-      expect(add(1, 12, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
-      expect(add(1, 6, ofDemo)).toEqual({ kind: 'admitted', reserve: 1, recordsMax: 5 });
-      expect(add(1, 7, ofDemo)).toEqual({ kind: 'refused', limit: 'recordsPerDemo', max: 7 });
-      expect(add(2, 4, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 5 });
-    });
+    expect(add(1, 11, ofTeam)).toEqual({ kind: 'admitted', reserve: 1, recordsMax: 5 });
+    expect(add(1, 12, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
+    expect(add(1, 6, ofDemo)).toEqual({ kind: 'admitted', reserve: 1, recordsMax: 5 });
+    expect(add(1, 7, ofDemo)).toEqual({ kind: 'refused', limit: 'recordsPerDemo', max: 7 });
+    expect(add(2, 4, ofTeam)).toEqual({ kind: 'refused', limit: 'recordsPerRrset', max: 5 });
+  });
 
-    it('lets a team that an import took past its quota shrink but not grow', () => {
-      const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(9) }, null);
-      const decide = (of: RrsetWrite): string => decideAdmission(of, { body }, 40, ofTeam).kind;
+  it('lets a team that an import took past its quota shrink but not grow', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(9) }, null);
+    const decide = (of: RrsetWrite): string => decideAdmission(of, { body }, 40, ofTeam).kind;
 
-      expect(decide({ operation: 'remove_records', records: valuesOf(1) })).toBe('admitted');
-      expect(decide({ operation: 'set_records', records: valuesOf(8) })).toBe('admitted');
-      expect(decide({ operation: 'set_records', records: valuesOf(9) })).toBe('admitted');
-      expect(decide({ operation: 'change_ttl', ttl: 60 })).toBe('admitted');
-      expect(decide({ operation: 'delete' })).toBe('admitted');
-      expect(decide({ operation: 'add_records', ttl: null, records: valuesOf(1, 100) })).toBe('refused');
-      expect(decide({ operation: 'set_records', records: valuesOf(10) })).toBe('refused');
-    });
+    expect(decide({ operation: 'remove_records', records: valuesOf(1) })).toBe('admitted');
+    expect(decide({ operation: 'set_records', records: valuesOf(8) })).toBe('admitted');
+    expect(decide({ operation: 'set_records', records: valuesOf(9) })).toBe('admitted');
+    expect(decide({ operation: 'change_ttl', ttl: 60 })).toBe('admitted');
+    expect(decide({ operation: 'delete' })).toBe('admitted');
+    expect(decide({ operation: 'add_records', ttl: null, records: valuesOf(1, 100) })).toBe('refused');
+    expect(decide({ operation: 'set_records', records: valuesOf(10) })).toBe('refused');
+  });
 
-    it('reserves nothing for values that already exist, which the upstream refuses', () => {
-      const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(5) }, null);
-      const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(5) };
+  it('reserves nothing for values that already exist, which the upstream refuses', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(5) }, null);
+    const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(5) };
 
-      expect(decideAdmission(again, { body }, 12, ofTeam)).toEqual({ kind: 'admitted', reserve: 0, recordsMax: 5 });
-    });
+    expect(decideAdmission(again, { body }, 12, ofTeam)).toEqual({ kind: 'admitted', reserve: 0, recordsMax: 5 });
+  });
 
-    it('reserves records for them while the upstream may have other values, because it may then accept them', () => {
-      const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(2) }, null);
-      const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(3) };
-      const decide = (held: number): unknown => decideAdmission(again, { body, isInDoubt: true }, held, ofTeam);
+  it('reserves records for them while the upstream may have other values, because it may then accept them', () => {
+    const body = effectOf(keyOf('a'), null, { operation: 'set_records', records: valuesOf(2) }, null);
+    const again: RrsetWrite = { operation: 'add_records', ttl: null, records: valuesOf(3) };
+    const decide = (held: number): unknown => decideAdmission(again, { body, isInDoubt: true }, held, ofTeam);
 
-      expect(decide(9)).toEqual({ kind: 'admitted', reserve: 3, recordsMax: 5 });
-      expect(decide(10)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
-    });
+    expect(decide(9)).toEqual({ kind: 'admitted', reserve: 3, recordsMax: 5 });
+    expect(decide(10)).toEqual({ kind: 'refused', limit: 'recordsPerTeam', max: 12 });
   });
 
   /** A model of the ledger around the rule: one write at a time per set, reservations until it ends. */
@@ -118,7 +116,7 @@ describe('the beginning of a write', () => {
   const valuesOf = (count: number, from = 0) => Array.from({ length: count }, (_, at) => ({ value: `v${from + at}` }));
 });
 
-describe('settled answers', () => {
+describe('settledAnswer', () => {
   const key = { zoneId: 7001, name: 'api.acme', type: 'A' };
   const found = `{"id":"api.acme/A","name":"api.acme","type":"A","ttl":null,"labels":{},"protection":{"change":false},"records":[{"value":"192.0.2.1","comment":""}],"zone":7001}`;
   const at = new Date('2026-01-02T03:04:05.678Z');
@@ -133,25 +131,23 @@ describe('settled answers', () => {
     ['update', found, 200, 'rrset', null],
   ];
 
-  describe('settledAnswer', () => {
-    it.each(cases)("has the upstream's shape for %s", (operation, body, status, shape, command) => {
-      const answer = settledAnswer({ entryId: 12, key, operation, found: body }, at);
+  it.each(cases)("has the upstream's shape for %s", (operation, body, status, shape, command) => {
+    const answer = settledAnswer({ entryId: 12, key, operation, found: body }, at);
 
-      const parsed = JSON.parse(answer.body);
-      checkDnsAnswer[shape](parsed);
-      expect(answer.status).toBe(status);
-      expect(parsed.rrset).toEqual(shape === 'action' ? undefined : JSON.parse(found));
-      if (command === null) expect(parsed.action).toBeUndefined();
-      else expect(parsed.action).toMatchObject({ command, status: 'success', progress: 100, error: null });
-    });
+    const parsed = JSON.parse(answer.body);
+    checkDnsAnswer[shape](parsed);
+    expect(answer.status).toBe(status);
+    expect(parsed.rrset).toEqual(shape === 'action' ? undefined : JSON.parse(found));
+    if (command === null) expect(parsed.action).toBeUndefined();
+    else expect(parsed.action).toMatchObject({ command, status: 'success', progress: 100, error: null });
+  });
 
-    it("has an action id outside the upstream's range and safe in every client", () => {
-      const { body } = settledAnswer({ entryId: 12, key, operation: 'delete', found: null }, at);
+  it("has an action id outside the upstream's range and safe in every client", () => {
+    const { body } = settledAnswer({ entryId: 12, key, operation: 'delete', found: null }, at);
 
-      const { id } = JSON.parse(body).action;
-      expect(id).toBe(OWN_ACTION_ID_BASE + 12);
-      expect(Number.isSafeInteger(id)).toBe(true);
-    });
+    const { id } = JSON.parse(body).action;
+    expect(id).toBe(OWN_ACTION_ID_BASE + 12);
+    expect(Number.isSafeInteger(id)).toBe(true);
   });
 });
 

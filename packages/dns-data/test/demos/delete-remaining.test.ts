@@ -86,12 +86,7 @@ describe('the deletion of a set left behind by an ended demo', () => {
 
     expect([await stateOfEntry(), await isMirrored()]).toEqual([state, mirrored]);
     expect(sent).toEqual([
-      {
-        team: 'expiry',
-        method: 'DELETE',
-        body: null,
-        segments: ['zones', String(ZONE_ID), 'rrsets', 'www.shop', 'A'],
-      },
+      { team: 'expiry', method: 'DELETE', body: null, segments: ['zones', String(ZONE_ID), 'rrsets', 'www.shop', 'A'] },
     ]);
   });
 
