@@ -247,11 +247,7 @@ export function noteProcess(state: BudgetState, process: string, waiting: readon
   for (const [flow, at] of Object.entries(state.askedAt)) if (at + activeMs > state.at) askedAt[flow] = at;
   for (const { flow } of waiting) askedAt[flow] = state.at;
   const out = state.processes[process]?.out ?? 0;
-  return {
-    ...state,
-    askedAt,
-    processes: { ...state.processes, [process]: { seenAt: state.at, out, waiting } },
-  };
+  return { ...state, askedAt, processes: { ...state.processes, [process]: { seenAt: state.at, out, waiting } } };
 }
 
 /** Nobody waits any more for a process that is silent. It may have used its turns: the upstream's next statement shows it. */

@@ -33,12 +33,7 @@ export type Turned =
   | { readonly kind: 'go'; readonly turn: Turn }
   | { readonly kind: 'aborted' }
   /** No turn in time: nothing will be sent later. A team's turn is kept from `resetAt` on. */
-  | {
-      readonly kind: 'too_long';
-      readonly retryAfterSeconds: number;
-      readonly resetAt: Date;
-      readonly usedUp: Lack;
-    };
+  | { readonly kind: 'too_long'; readonly retryAfterSeconds: number; readonly resetAt: Date; readonly usedUp: Lack };
 
 export interface UpstreamBudget {
   /** Waits for a turn, in the order that is fair to all users of the budget. Each `go` must be ended with `end`. */

@@ -81,20 +81,6 @@ describe('the account', () => {
   const refused = (flow: string, count = 1) => ({ flow, count, patienceMs: 0 });
 
   describe('while few calls are left', () => {
-    it('turns rotate between teams, not requests', () => {
-      const account = startAccount({ level: 30 });
-
-      const answers = account.tell({
-        asks: [
-          { flow: 'flood', count: 50, waitedMs: 5_000 },
-          { flow: 'acme', count: 2 },
-          { flow: 'globex', count: 2 },
-        ],
-      });
-
-      expect(turnsIn(answers)).toEqual({ flood: 23, acme: 2, globex: 2 });
-    });
-
     it('clean-up, settlements and polls have reserves that writes cannot touch', () => {
       const account = startAccount({ limit: 1_080 });
       account.tell({ asks: Array.from({ length: 40 }, (_, index) => ({ flow: `team ${index}`, count: 30 })) });
@@ -154,22 +140,6 @@ describe('the account', () => {
     });
   });
 
-  describe('a lost account', () => {
-    const seen = {
-      ...freshState({ epoch: 'e', now: 0, limit: 7_200, level: 12 }),
-      promises: [{ flow: 'acme', dueAt: START }],
-    };
-
-    it('is opened again as the first process that calls saw it last', () => {
-      const account = startAccount({ isLost: true });
-
-      account.tell({ seen });
-
-      expect(account.state()).toMatchObject({ epoch: 'new', limit: 7_200, promises: seen.promises });
-      expect(levelOf(account.state())).toBeCloseTo(12, 6);
-    });
-  });
-
   describe('a refused request', () => {
     const first = (answers: Answers) => refusalsIn(answers)[0] as Extract<Answer, { kind: 'refused' }>;
 
@@ -200,16 +170,6 @@ describe('the account', () => {
         promise: null,
       });
       expect(account.state().promises).toHaveLength(promisesPerFlow);
-    });
-
-    it('waits hardly longer because another team was refused a thousand times', () => {
-      const waits = [1_000, 1].map((count) => {
-        const account = startAccount({ level: 0 });
-        account.tell({ asks: [refused('flood', count)] });
-        return first(account.tell({ asks: [refused('acme')] })).retryAfterMs;
-      }) as [number, number];
-
-      expect(waits[0]).toBeLessThanOrEqual(2 * waits[1]);
     });
 
     it('states what is used up: its share, while others would be served, or the whole budget', () => {
