@@ -131,10 +131,7 @@ function unreadable({ status, type }: Response): Said {
   if (type === 'opaqueredirect' || (status >= 300 && status < 400)) {
     return { code: 'unreadable', detail: 'The server redirects to another address. Check the base URL.' };
   }
-  return {
-    code: 'unreadable',
-    detail: `The server answered ${status} without an explanation. Try again in a moment.`,
-  };
+  return { code: 'unreadable', detail: `The server answered ${status} without an explanation. Try again in a moment.` };
 }
 
 const objectOf = (given: unknown): Readonly<Record<string, unknown>> =>

@@ -208,10 +208,7 @@ const AMOUNT_DIGITS = 4;
 const SUMMAND_DIGITS = 10;
 
 function totalOf(ranges: readonly Range[]): Range {
-  return {
-    minimum: sumOf(ranges.map(({ minimum }) => minimum)),
-    maximum: sumOf(ranges.map(({ maximum }) => maximum)),
-  };
+  return { minimum: sumOf(ranges.map(({ minimum }) => minimum)), maximum: sumOf(ranges.map(({ maximum }) => maximum)) };
 }
 
 function sumOf(amounts: readonly (string | null)[]): string | null {

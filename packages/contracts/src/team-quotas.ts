@@ -17,10 +17,6 @@ export const teamQuotas = Object.keys(teamQuotaMax) as readonly TeamQuota[];
  * those of the whole team to the DNS API, `dnsTokenRequests` those of one DNS token, and `accountRequests` those of one service
  * account to the cluster API.
  */
-export const teamLimitMax = {
-  dnsRequests: 60_000,
-  dnsTokenRequests: 60_000,
-  accountRequests: 60_000,
-} as const;
+export const teamLimitMax = { dnsRequests: 60_000, dnsTokenRequests: 60_000, accountRequests: 60_000 } as const;
 export type TeamLimit = keyof typeof teamLimitMax;
 export const teamLimits = Object.keys(teamLimitMax) as readonly TeamLimit[];

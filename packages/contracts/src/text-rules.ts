@@ -46,10 +46,7 @@ export const textRules = {
     pattern: '^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$',
     must: `must be a name relative to the zone such as shop.acme, of at most ${clusterLimits.hostedNameCharacters} lower-case letters, digits, hyphens and dots`,
   },
-  kubernetesVersion: {
-    pattern: '^[0-9]+\\.[0-9]+(\\.[0-9]+)?$',
-    must: 'must be a version such as 1.34 or 1.34.3',
-  },
+  kubernetesVersion: { pattern: '^[0-9]+\\.[0-9]+(\\.[0-9]+)?$', must: 'must be a version such as 1.34 or 1.34.3' },
   visibleAscii: { pattern: '^[\\x21-\\x7e]+$', must: 'must consist of visible ASCII characters, without spaces' },
   /** Rejects only obvious mistakes. Signing in proves that an address works. */
   email: {
@@ -69,10 +66,7 @@ export const textRules = {
     must: 'must be a duration such as 36h or 14d, or a time such as 2026-12-31 or 2026-12-31T18.30Z',
   },
   time: { pattern: timePattern, must: 'must be a time such as 2026-11-21T12:00:00Z' },
-  date: {
-    pattern: '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$',
-    must: 'must be a date such as 2026-12-24',
-  },
+  date: { pattern: '^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$', must: 'must be a date such as 2026-12-24' },
   timeOfDay: { pattern: '^([01][0-9]|2[0-3]):[0-5][0-9]$', must: 'must be a time of day such as 07:30' },
   endOfHours: {
     pattern: '^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$',
@@ -90,10 +84,7 @@ export const textRules = {
     must: 'must be the name of a cluster, or begin or end with *, such as ci-*',
   },
   /** RFC 7636 section 4.1. */
-  codeVerifier: {
-    pattern: '^[A-Za-z0-9._~-]{43,128}$',
-    must: 'must be 43 to 128 characters of A-Z a-z 0-9 . _ ~ -',
-  },
+  codeVerifier: { pattern: '^[A-Za-z0-9._~-]{43,128}$', must: 'must be 43 to 128 characters of A-Z a-z 0-9 . _ ~ -' },
 } as const satisfies Record<string, TextRule>;
 
 const sentences = new Map<string, string>(Object.values(textRules).map(({ pattern, must }) => [pattern, must]));

@@ -20,6 +20,7 @@ import { dnsErrorCodes, dnsErrorsBeforeRouting, dnsUpstreamErrors } from '../src
 import { dnsErrorsOf, dnsUpstreamErrorsOf } from '../src/dns/errors-of.js';
 import { dnsOpenApi } from '../src/dns/openapi.js';
 import { type DnsRoute, dnsRoutes, dnsZoneRoutes } from '../src/dns/routes.js';
+import type { DocumentParameter as Parameter } from '../src/openapi/document.js';
 import { documentSchemas } from '../src/openapi/schemas.js';
 
 interface Schema {
@@ -31,13 +32,6 @@ interface Answer {
   readonly description: string;
   readonly headers?: Record<string, object>;
   readonly content?: Record<string, { readonly schema: object }>;
-}
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly schema: object;
-  readonly description: string;
-  readonly example?: unknown;
 }
 type Referred<T> = T | { readonly $ref: string };
 interface Operation {

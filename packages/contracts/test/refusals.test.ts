@@ -4,27 +4,7 @@ import { type DnsRoute, dnsRoutes } from '../src/dns/routes.js';
 import { keywordsWithSentence, placeOf } from '../src/field-messages.js';
 import { type InvalidField, parserFor, strictParserFor } from '../src/parser-for.js';
 import { textRules } from '../src/text-rules.js';
-import { refusedFields } from './refused-fields.js';
-
-interface Schema {
-  readonly type?: string | readonly string[];
-  readonly enum?: readonly unknown[];
-  readonly pattern?: string;
-  readonly minLength?: number;
-  readonly maxLength?: number;
-  readonly minimum?: number;
-  readonly maximum?: number;
-  readonly minItems?: number;
-  readonly maxItems?: number;
-  readonly uniqueItems?: boolean;
-  readonly maxProperties?: number;
-  readonly items?: Schema;
-  readonly required?: readonly string[];
-  readonly properties?: Readonly<Record<string, Schema>>;
-  readonly propertyNames?: Schema;
-  readonly additionalProperties?: boolean | Schema;
-  readonly anyOf?: readonly Schema[];
-}
+import { refusedFields, type BodySchema as Schema } from './refused-fields.js';
 
 type Path = readonly (string | number)[];
 /** A wrong value, and where the refusal points relative to it. */

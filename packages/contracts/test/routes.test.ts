@@ -7,6 +7,7 @@ import { compared } from '../src/cluster/schema-parts.js';
 import { dnsAnswerSchemas } from '../src/dns/answers.js';
 import { dnsStrangerVerdictOf } from '../src/dns/errors-of.js';
 import { type DnsRoute, dnsRoutes, dnsZoneRoutes } from '../src/dns/routes.js';
+import type { BodySchema as Schema } from './refused-fields.js';
 
 const ofClusters: readonly ClusterRoute[] = clusterRoutes;
 const ofDns: readonly DnsRoute[] = dnsRoutes;
@@ -95,20 +96,6 @@ describe('an answer with a secret', () => {
 });
 
 describe('the body schema of', () => {
-  interface Schema {
-    readonly type?: string | readonly string[];
-    readonly enum?: readonly unknown[];
-    readonly const?: unknown;
-    readonly maxLength?: number;
-    readonly maxItems?: number;
-    readonly maxProperties?: number;
-    readonly items?: Schema;
-    readonly properties?: Readonly<Record<string, Schema>>;
-    readonly propertyNames?: Schema;
-    readonly additionalProperties?: boolean | Schema;
-    readonly anyOf?: readonly Schema[];
-  }
-
   /** Bodies that accept unlisted members because others define them. Those members are not stored. */
   const open = new Set([
     'takeBillingEvent',

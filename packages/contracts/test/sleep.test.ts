@@ -8,37 +8,32 @@ const office: HibernationSchedule = {
   exceptions: [{ date: '2026-12-24', from: '08:00', until: '14:00' }, { date: '2026-12-25' }],
 };
 
+const nights: HibernationSchedule = {
+  timeZone: 'Europe/Berlin',
+  awake: [{ weekdays: ['sunday'], from: '02:30', until: '24:00' }],
+  exceptions: [],
+};
+
 describe('a cluster with a schedule', () => {
   it.each([
-    ['sleeps before its hours', '2026-06-01T04:59:59Z', true],
-    ['is awake from their first minute', '2026-06-01T05:00:00Z', false],
-    ['sleeps from the minute at which they end', '2026-06-01T18:00:00Z', true],
-    ['sleeps on other days', '2026-06-06T10:00:00Z', true],
-    ['is awake by the winter time of its zone', '2026-01-05T06:00:00Z', false],
-    ['sleeps by the winter time of its zone', '2026-01-05T05:59:00Z', true],
-    ['sleeps on a date without hours', '2026-12-25T10:00:00Z', true],
-    ['is awake in the hours of a date', '2026-12-24T07:00:00Z', false],
-    ['sleeps outside of the hours of a date', '2026-12-24T13:00:00Z', true],
-    ['takes the date from the clock of its zone', '2026-12-25T23:30:00Z', true],
-  ])('%s', (_what, at, sleeps) => {
-    expect(sleepsAt(office, new Date(at))).toBe(sleeps);
-  });
-
-  const nights: HibernationSchedule = {
-    timeZone: 'Europe/Berlin',
-    awake: [{ weekdays: ['sunday'], from: '02:30', until: '24:00' }],
-    exceptions: [],
-  };
-
-  it.each([
-    ['wakes after an hour that the clock skips, as 02:30 never comes', '2026-03-29T01:00:00Z', false],
-    ['sleeps until that hour', '2026-03-29T00:59:00Z', true],
-    ['sleeps again when the clock goes back', '2026-10-25T01:15:00Z', true],
-    ['wakes the second time', '2026-10-25T01:30:00Z', false],
-    ['is awake until the end of the day', '2026-10-25T22:59:00Z', false],
-    ['sleeps from midnight', '2026-10-25T23:00:00Z', true],
-  ])('%s', (_what, at, sleeps) => {
-    expect(sleepsAt(nights, new Date(at))).toBe(sleeps);
+    ['sleeps before its hours', office, '2026-06-01T04:59:59Z', true],
+    ['is awake from their first minute', office, '2026-06-01T05:00:00Z', false],
+    ['sleeps from the minute at which they end', office, '2026-06-01T18:00:00Z', true],
+    ['sleeps on other days', office, '2026-06-06T10:00:00Z', true],
+    ['is awake by the winter time of its zone', office, '2026-01-05T06:00:00Z', false],
+    ['sleeps by the winter time of its zone', office, '2026-01-05T05:59:00Z', true],
+    ['sleeps on a date without hours', office, '2026-12-25T10:00:00Z', true],
+    ['is awake in the hours of a date', office, '2026-12-24T07:00:00Z', false],
+    ['sleeps outside of the hours of a date', office, '2026-12-24T13:00:00Z', true],
+    ['takes the date from the clock of its zone', office, '2026-12-25T23:30:00Z', true],
+    ['wakes after an hour that the clock skips, as 02:30 never comes', nights, '2026-03-29T01:00:00Z', false],
+    ['sleeps until that hour', nights, '2026-03-29T00:59:00Z', true],
+    ['sleeps again when the clock goes back', nights, '2026-10-25T01:15:00Z', true],
+    ['wakes the second time', nights, '2026-10-25T01:30:00Z', false],
+    ['is awake until the end of the day', nights, '2026-10-25T22:59:00Z', false],
+    ['sleeps from midnight', nights, '2026-10-25T23:00:00Z', true],
+  ])('%s', (_what, schedule, at, sleeps) => {
+    expect(sleepsAt(schedule, new Date(at))).toBe(sleeps);
   });
 });
 

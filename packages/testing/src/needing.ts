@@ -25,9 +25,7 @@ export type SkipNote = Missing & {
 /** Relative to the folder of results. */
 export const SKIP_NOTES_FILE = 'skipped.jsonl';
 
-type Describe = ((title: string, tests: () => void) => void) & {
-  skip: (title: string, tests: () => void) => void;
-};
+type Describe = ((title: string, tests: () => void) => void) & { skip: (title: string, tests: () => void) => void };
 
 /**
  * A group of tests with a requirement that not every machine meets. When it is missing the tests are skipped, and `npm

@@ -331,10 +331,7 @@ export const clusterAnswerSchemas = {
         },
         scope: kubeconfigScopeSchema,
         createdAt: time,
-        expiresAt: {
-          ...optionalTime,
-          description: 'Null unless the outcome is `completed`.',
-        },
+        expiresAt: { ...optionalTime, description: 'Null unless the outcome is `completed`.' },
         ttlSeconds: { type: 'integer', description: 'The requested lifetime.' },
         outcome: {
           enum: ['completed', 'refused', 'pending'],

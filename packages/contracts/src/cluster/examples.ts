@@ -45,13 +45,7 @@ const pool = {
 const cluster = {
   apiVersion,
   kind: 'Cluster',
-  metadata: {
-    name: 'web',
-    ...head(idOf('c1c1')),
-    generation: 2,
-    observedGeneration: 2,
-    etag: `"${idOf('c1c1')}.2.7"`,
-  },
+  metadata: { name: 'web', ...head(idOf('c1c1')), generation: 2, observedGeneration: 2, etag: `"${idOf('c1c1')}.2.7"` },
   spec: {
     connectionRef: 'main',
     region: 'hel1',

@@ -7,11 +7,7 @@ import { clusterLimits } from './limits.js';
 import type { ClusterRoute } from './route.js';
 import { number, uuid } from './schema-parts.js';
 
-const slug = {
-  description: 'Slug of a team of the caller.',
-  schema: slugSchema,
-  example: 'acme',
-} as const;
+const slug = { description: 'Slug of a team of the caller.', schema: slugSchema, example: 'acme' } as const;
 
 /** Path parameters by name. */
 const pathParameters: Readonly<Record<string, ParameterNote>> = {

@@ -224,11 +224,7 @@ export const problemCodes = {
     title: 'The resource has changed',
     meaning: 'The entity tag is not the current one. Read the resource again, then decide.',
   },
-  payload_too_large: {
-    status: 413,
-    title: 'The body is too large',
-    meaning: 'The body is limited to 256 KiB.',
-  },
+  payload_too_large: { status: 413, title: 'The body is too large', meaning: 'The body is limited to 256 KiB.' },
   unsupported_media_type: {
     status: 415,
     title: 'The body is not JSON',
@@ -236,11 +232,7 @@ export const problemCodes = {
       'Send uncompressed JSON in UTF-8 with `Content-Type: application/json`. Routes that take a form say so, and need ' +
       '`application/x-www-form-urlencoded`.',
   },
-  quota_exceeded: {
-    status: 403,
-    title: 'Quota exceeded',
-    meaning: 'The change would exceed a quota of the team.',
-  },
+  quota_exceeded: { status: 403, title: 'Quota exceeded', meaning: 'The change would exceed a quota of the team.' },
   rate_limit_exceeded: {
     status: 429,
     title: 'Too many requests',

@@ -19,11 +19,7 @@ export const givenTime = {
   pattern: textRules.time.pattern,
 } as const;
 export const optionalTime = { ...time, type: ['string', 'null'] } as const;
-export const uuid = {
-  type: 'string',
-  format: 'uuid',
-  pattern: uuidPattern,
-} as const;
+export const uuid = { type: 'string', format: 'uuid', pattern: uuidPattern } as const;
 /** An address of a person, with which they sign in or are invited. */
 export const email = { type: 'string', format: 'email', minLength: 1 } as const;
 export const text = { type: 'string' } as const;

@@ -105,11 +105,10 @@ export type HostedNameState = (typeof hostedNameStates)[number];
 export const poolSources = ['managed', 'pooled', 'dedicated', 'onprem'] as const;
 export type PoolSource = (typeof poolSources)[number];
 /** The kind of adopted servers used by each pool source. */
-export const serverKindOf = {
-  pooled: 'cloud',
-  dedicated: 'dedicated',
-  onprem: 'onprem',
-} as const satisfies Record<Exclude<PoolSource, 'managed'>, ServerKind>;
+export const serverKindOf = { pooled: 'cloud', dedicated: 'dedicated', onprem: 'onprem' } as const satisfies Record<
+  Exclude<PoolSource, 'managed'>,
+  ServerKind
+>;
 
 /** Rights of a kubeconfig: all, or reading everything except Secrets. */
 export const kubeconfigScopes = ['admin', 'viewer'] as const;
@@ -136,11 +135,7 @@ export const operationErrorCodes = {
     retryable: true,
     hint: 'Raise the limits of the cloud project or make the node pools smaller, then retry.',
   },
-  provider_rate_limited: {
-    fault: 'platform',
-    retryable: true,
-    hint: 'Wait. The cluster retries automatically.',
-  },
+  provider_rate_limited: { fault: 'platform', retryable: true, hint: 'Wait. The cluster retries automatically.' },
   provider_capacity: {
     fault: 'user',
     retryable: true,
@@ -166,11 +161,7 @@ export const operationErrorCodes = {
     retryable: false,
     hint: 'Change the specification as described in the message.',
   },
-  refused_by_garden: {
-    fault: 'user',
-    retryable: false,
-    hint: 'Change the specification as described in the message.',
-  },
+  refused_by_garden: { fault: 'user', retryable: false, hint: 'Change the specification as described in the message.' },
   platform_quota_exceeded: {
     fault: 'platform',
     retryable: true,

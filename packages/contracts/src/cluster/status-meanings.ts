@@ -187,11 +187,7 @@ export type ServerWaitReason = keyof typeof serverWaits;
 
 export const waitReasonMeanings: Readonly<
   Record<keyof typeof clusterBlocks | ClusterWaitReason | ServerWaitReason, string>
-> = {
-  ...clusterBlocks,
-  ...clusterWaits,
-  ...serverWaits,
-};
+> = { ...clusterBlocks, ...clusterWaits, ...serverWaits };
 
 /** Words with their meanings, as a list in Markdown. */
 export const meaningsList = (meanings: Readonly<Record<string, string>>): string =>

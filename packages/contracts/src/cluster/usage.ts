@@ -30,10 +30,7 @@ const usagePointSchema = exactly({
     'DNS writes that Corral or the upstream refused, or that had no effect. A day is the sum of its known hours.',
   ),
   records: {
-    ...exactly({
-      used: numberOrGap('Records in the zone.'),
-      limit: numberOrGap('Quota of records.'),
-    }),
+    ...exactly({ used: numberOrGap('Records in the zone.'), limit: numberOrGap('Quota of records.') }),
     description: 'At the end of the hour or day, like all of the following values.',
   },
   dnsTokens: numberOrGap('Active DNS tokens.'),

@@ -73,10 +73,7 @@ export const actionSchema = atLeast({
   progress: { type: 'integer', minimum: 0, maximum: 100 },
   started: timeSchema,
   finished: { ...timeSchema, type: ['string', 'null'] },
-  resources: {
-    type: 'array',
-    items: atLeast({ id: idSchema, type: { type: 'string' } }),
-  },
+  resources: { type: 'array', items: atLeast({ id: idSchema, type: { type: 'string' } }) },
   error: { ...atLeast({ code: { type: 'string' }, message: { type: 'string' } }), type: ['object', 'null'] },
 });
 
@@ -140,11 +137,7 @@ export const tokenSchema = atLeast({
     items: { type: 'string', minLength: 1 },
     description: 'The token reads and writes these names and all names below them, relative to the zone.',
   },
-  types: {
-    type: 'array',
-    items: { type: 'string' },
-    description: 'Record types that it writes. It reads all types.',
-  },
+  types: { type: 'array', items: { type: 'string' }, description: 'Record types that it writes. It reads all types.' },
   requests: {
     ...atLeast({ per_token: requestLimitSchema, per_team: requestLimitSchema }),
     description: 'Request limits. A demo counts as its team or course.',

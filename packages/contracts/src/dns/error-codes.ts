@@ -5,10 +5,7 @@
 export const dnsErrorCodes = {
   invalid_input: { status: 400, meaning: 'The request body or a query parameter is not valid.' },
   unauthorized: { status: 401, meaning: 'The token is missing, unknown, expired or revoked.' },
-  forbidden: {
-    status: 403,
-    meaning: 'The token does not permit this request, or the course code is wrong.',
-  },
+  forbidden: { status: 403, meaning: 'The token does not permit this request, or the course code is wrong.' },
   resource_limit_exceeded: {
     status: 403,
     meaning: 'The request would exceed a quota or the size limit of a record set.',

@@ -27,11 +27,7 @@ export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
     example: 'A',
   },
   id: { description: 'ID of an action.', schema: id, example: 91 },
-  label: {
-    description: 'Label of the demo.',
-    schema: slugSchema,
-    example: 'blue-otter',
-  },
+  label: { description: 'Label of the demo.', schema: slugSchema, example: 'blue-otter' },
 };
 
 /** Narrower schemas and examples of query parameters, by name. */

@@ -85,10 +85,7 @@ export const changeTtlSchema = {
 } as const satisfies JSONSchema;
 
 /** `records` is not listed, so that the upstream rejects it itself. */
-export const updateRrsetSchema = {
-  type: 'object',
-  properties: { labels: labelsSchema },
-} as const satisfies JSONSchema;
+export const updateRrsetSchema = { type: 'object', properties: { labels: labelsSchema } } as const satisfies JSONSchema;
 
 export const createDemoSchema = {
   type: 'object',

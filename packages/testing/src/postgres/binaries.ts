@@ -41,9 +41,7 @@ async function platformPackage(): Promise<{ initdb: string; postgres: string }> 
   } catch (error) {
     throw new Error(
       `There is no embedded Postgres (${name}) for this machine. Set DATABASE_URL to a Postgres 15 or newer, or for tests CORRAL_TEST_POSTGRES_BIN to the folder of its programs.`,
-      {
-        cause: error,
-      },
+      { cause: error },
     );
   }
 }

@@ -55,10 +55,7 @@ export const catalogueSchema = exactly({
   },
   images: {
     type: 'array',
-    items: exactly({
-      name: filled,
-      versions: { type: 'array', items: exactly({ ...version, architectures: names }) },
-    }),
+    items: exactly({ name: filled, versions: { type: 'array', items: exactly({ ...version, architectures: names }) } }),
   },
   features: { ...names, description: 'Optional features that this installation supports, such as `control-plane-ha`.' },
   network: exactly({

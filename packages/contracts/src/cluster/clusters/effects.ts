@@ -45,10 +45,7 @@ const reason = { ...filled, description: 'A sentence for people.' } as const;
 const version = { type: ['string', 'null'] } as const;
 const clusterEffectSchema = exactly({
   target: { const: 'cluster' },
-  kind: {
-    enum: Object.keys(clusterEffectKinds) as ClusterEffectKind[],
-    description: meanings(clusterEffectKinds),
-  },
+  kind: { enum: Object.keys(clusterEffectKinds) as ClusterEffectKind[], description: meanings(clusterEffectKinds) },
   kubernetesVersion: {
     ...exactly({ before: version, after: version }),
     description: 'Full versions. Null when there is none, or when it is not known yet.',
@@ -57,10 +54,7 @@ const clusterEffectSchema = exactly({
   reason,
 });
 
-const nodeRange = {
-  ...exactly({ minimum: count, maximum: count }),
-  type: ['object', 'null'],
-} as const;
+const nodeRange = { ...exactly({ minimum: count, maximum: count }), type: ['object', 'null'] } as const;
 const poolEffectSchema = exactly({
   target: { const: 'nodePool' },
   pool: poolNameSchema,

@@ -58,10 +58,7 @@ export const nodePoolSpecSchema = closed(['name'], {
     type: 'object',
     maxProperties: clusterLimits.imageFieldsMax,
     propertyNames: { maxLength: clusterLimits.imageTextCharacters },
-    additionalProperties: {
-      type: ['string', 'number', 'boolean'],
-      maxLength: clusterLimits.imageTextCharacters,
-    },
+    additionalProperties: { type: ['string', 'number', 'boolean'], maxLength: clusterLimits.imageTextCharacters },
     description:
       '`name` and `version` of an image of the catalogue; empty: the catalogue’s default. The garden raises a version that expires: ' +
       '`status` of the cluster shows what runs. Other members are options of the image, where the installation has `image-options`. ' +

@@ -25,10 +25,7 @@ const observed = {
     type: ['object', 'null'],
     description: 'URL of the API server of the cluster.',
   },
-  nodePools: {
-    type: 'array',
-    items: exactly({ name: poolNameSchema, image: exactly({ name: text, version: text }) }),
-  },
+  nodePools: { type: 'array', items: exactly({ name: poolNameSchema, image: exactly({ name: text, version: text }) }) },
   maintenance: {
     ...exactly({
       next: {

@@ -33,11 +33,7 @@ export const undoEntriesSchema = closed([], {
     maxLength: clusterLimits.issuerCharacters,
     description: 'Only what this person or kind of caller did, as in the list of the audit log.',
   },
-  name: {
-    type: 'string',
-    maxLength: 253,
-    description: 'Only entries about a record set or a cluster of this name.',
-  },
+  name: { type: 'string', maxLength: 253, description: 'Only entries about a record set or a cluster of this name.' },
   token: {
     type: 'string',
     maxLength: clusterLimits.dnsTokenNameCharacters,

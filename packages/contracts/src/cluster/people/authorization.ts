@@ -33,13 +33,7 @@ export const authorizationParameters = [
     isRequired: true,
     description: 'SHA-256 of the code verifier in base64url.',
   },
-  {
-    name: 'code_challenge_method',
-    type: 'string',
-    values: ['S256'],
-    isRequired: true,
-    description: 'Always `S256`.',
-  },
+  { name: 'code_challenge_method', type: 'string', values: ['S256'], isRequired: true, description: 'Always `S256`.' },
   {
     name: 'state',
     type: 'string',

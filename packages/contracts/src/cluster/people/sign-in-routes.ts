@@ -108,11 +108,7 @@ export const signInRoutes = [
     body: deviceDecisionSchema,
     privatePath: true,
   },
-  {
-    ...route('signOut', 'post', '/auth/logout/', 'public'),
-    summary: 'End the session',
-    answers: { 204: null },
-  },
+  { ...route('signOut', 'post', '/auth/logout/', 'public'), summary: 'End the session', answers: { 204: null } },
   {
     ...route('signOutEverywhere', 'post', '/auth/logout/everywhere/', 'session'),
     summary: 'End all sessions of the caller, including this one',

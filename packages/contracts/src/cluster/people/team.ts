@@ -27,10 +27,7 @@ export const sentInvitationSchema = exactly({
     ...time,
     description: 'When the invitation expires. It cannot be accepted after that until it is renewed.',
   },
-  mail_sent_at: {
-    ...optionalTime,
-    description: 'When the mail server accepted the mail; null until then.',
-  },
+  mail_sent_at: { ...optionalTime, description: 'When the mail server accepted the mail; null until then.' },
 });
 
 /** An invitation as the invited person sees it. */
@@ -89,11 +86,7 @@ export const teamSchema = exactly({
   has_active_subscription: { type: 'boolean' },
 });
 
-const readOnly = {
-  ...compared,
-  readOnly: true,
-  description: 'Read-only: omit it, or send it as it was read.',
-};
+const readOnly = { ...compared, readOnly: true, description: 'Read-only: omit it, or send it as it was read.' };
 
 export const teamPutSchema = closed(['name'], {
   name: { type: 'string', maxLength: clusterLimits.teamNameCharacters, pattern: textRules.shownName.pattern },
@@ -120,10 +113,7 @@ const mailAddressSchema = {
 } as const satisfies JSONSchema;
 
 export const invitationPostSchema = closed(['email'], {
-  team: {
-    ...number,
-    description: 'The team’s number. Must be the team of the path, which is also the default.',
-  },
+  team: { ...number, description: 'The team’s number. Must be the team of the path, which is also the default.' },
   email: mailAddressSchema,
   role: { ...roleSchema, default: 'member' },
   is_accepted: { enum: [false], description: 'Only the invited person can accept.' },

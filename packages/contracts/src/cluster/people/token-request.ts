@@ -74,19 +74,12 @@ export const parseTokenPost = strictParserFor<TokenPost>(tokenPostSchema);
 
 export const issuedTokenSchema = closed(['access_token', 'token_type', 'expires_in'], {
   access_token: { ...filled, description: 'Shown only once, and not stored.' },
-  issued_token_type: {
-    enum: [accessTokenType],
-    description: 'Of an exchange (RFC 8693).',
-  },
+  issued_token_type: { enum: [accessTokenType], description: 'Of an exchange (RFC 8693).' },
   token_type: {
     enum: ['Bearer', 'Cookie'],
     description:
       '`Bearer`: the token of a service account. `Cookie`: the value of the cookie `sessionid`, of a session of its own.',
   },
-  expires_in: {
-    type: 'integer',
-    minimum: 1,
-    description: 'Seconds until it ends, whatever its use.',
-  },
+  expires_in: { type: 'integer', minimum: 1, description: 'Seconds until it ends, whatever its use.' },
 });
 export type IssuedTokenBody = FromSchema<typeof issuedTokenSchema>;

@@ -71,11 +71,7 @@ export const adoptedServerSchema = exactly({
       anyOf: [exactly({ cluster: filled, nodePool: filled }), { type: 'null' }],
       description: 'The node pool that uses the server. Null for a server that is `Leaving`.',
     },
-    operationId: {
-      ...uuid,
-      type: ['string', 'null'],
-      description: 'The open or last operation on the server.',
-    },
+    operationId: { ...uuid, type: ['string', 'null'], description: 'The open or last operation on the server.' },
     adoptedAt: {
       ...optionalTime,
       description: 'When the last rebuild finished; for a `dedicated` or `onprem` server, when it became a node.',

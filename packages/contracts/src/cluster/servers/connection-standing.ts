@@ -35,9 +35,5 @@ export const connectionStandings: Readonly<Record<Exclude<TokenVerdict, 'unknown
     message: connectionMessages.ReadOnly,
     project: { reachable: true, readOnly: true },
   },
-  rejected: {
-    phase: 'Rejected',
-    message: connectionMessages.Rejected,
-    project: { reachable: false, readOnly: null },
-  },
+  rejected: { phase: 'Rejected', message: connectionMessages.Rejected, project: { reachable: false, readOnly: null } },
 };

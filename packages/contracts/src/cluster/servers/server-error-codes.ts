@@ -5,11 +5,7 @@ export const serverErrorCodes = {
     retryable: true,
     hint: 'Replace the token of the connection with a valid one with read and write access, then adopt the server again.',
   },
-  server_gone: {
-    fault: 'user',
-    retryable: false,
-    hint: 'The cloud project has no such server. Deregister it here.',
-  },
+  server_gone: { fault: 'user', retryable: false, hint: 'The cloud project has no such server. Deregister it here.' },
   server_locked: {
     fault: 'user',
     retryable: true,
@@ -45,11 +41,7 @@ export const serverErrorCodes = {
     retryable: true,
     hint: 'The provider has no image for the server’s architecture. Ask the operators of this service.',
   },
-  server_changed: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Adopt the server again with its current properties.',
-  },
+  server_changed: { fault: 'user', retryable: true, hint: 'Adopt the server again with its current properties.' },
   server_rebuild_refused: {
     fault: 'user',
     retryable: true,
