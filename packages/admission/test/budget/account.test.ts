@@ -140,6 +140,22 @@ describe('the account', () => {
     });
   });
 
+  describe('a lost account', () => {
+    const seen = {
+      ...freshState({ epoch: 'e', now: 0, limit: 7_200, level: 12 }),
+      promises: [{ flow: 'acme', dueAt: START }],
+    };
+
+    it('is opened again as the first process that calls saw it last', () => {
+      const account = startAccount({ isLost: true });
+
+      account.tell({ seen });
+
+      expect(account.state()).toMatchObject({ epoch: 'new', limit: 7_200, promises: seen.promises });
+      expect(levelOf(account.state())).toBeCloseTo(12, 6);
+    });
+  });
+
   describe('a refused request', () => {
     const first = (answers: Answers) => refusalsIn(answers)[0] as Extract<Answer, { kind: 'refused' }>;
 
@@ -170,6 +186,16 @@ describe('the account', () => {
         promise: null,
       });
       expect(account.state().promises).toHaveLength(promisesPerFlow);
+    });
+
+    it('waits hardly longer because another team was refused a thousand times', () => {
+      const waits = [1_000, 1].map((count) => {
+        const account = startAccount({ level: 0 });
+        account.tell({ asks: [refused('flood', count)] });
+        return first(account.tell({ asks: [refused('acme')] })).retryAfterMs;
+      }) as [number, number];
+
+      expect(waits[0]).toBeLessThanOrEqual(2 * waits[1]);
     });
 
     it('states what is used up: its share, while others would be served, or the whole budget', () => {
