@@ -1,4 +1,4 @@
-import { describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { followRun, type SyncRun } from './follow-sync-run.js';
 
 const running: SyncRun = {
@@ -27,13 +27,11 @@ const sourceOf = (...polls: (SyncRun | 'other running' | 'nothing')[]) => {
 
 const quiet = { onProgress: () => undefined };
 
-describe('a requested run', () => {
-  it('is awaited while another one is running, however long that takes', async () => {
-    const waits: string[] = [];
-    const source = sourceOf('other running', 'other running', 'other running', running, done);
+it('a requested run is awaited while another one is running, however long that takes', async () => {
+  const waits: string[] = [];
+  const source = sourceOf('other running', 'other running', 'other running', running, done);
 
-    await followRun(source, { takenWithinMs: 300, onWait: (what) => waits.push(what), ...quiet });
+  await followRun(source, { takenWithinMs: 300, onWait: (what) => waits.push(what), ...quiet });
 
-    expect(waits).toEqual(['waiting for another', 'begun']);
-  });
+  expect(waits).toEqual(['waiting for another', 'begun']);
 });

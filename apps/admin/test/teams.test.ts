@@ -20,30 +20,12 @@ afterAll(() => admin.stop());
 describe('admin', () => {
   beforeEach(() => admin.empty());
 
-  describe('team', () => {
-    it('creates a team and lists it', async () => {
-      const created = await admin.run('team', 'create', 'acme');
-      const listed = await admin.run('team', 'list');
+  it('team creates a team and lists it', async () => {
+    const created = await admin.run('team', 'create', 'acme');
+    const listed = await admin.run('team', 'list');
 
-      expect(created).toMatchObject({ code: 0, err: '' });
-      expect(listed.out).toMatch(/^TEAM {2}CREATED {19}ID {36}SUSPENDED\nacme {2}20/);
-    });
-
-    it.each([
-      ['a reserved word', 'www', /cannot be a team's name/],
-      ['not a label', 'Not A Label', /cannot be a team's name/],
-      ['punycode', 'xn--cme-kla', /cannot be a team's name: .* no xn--/],
-      ['taken', 'acme', /already exists/],
-    ])('rejects a name that is %s, in one sentence', async (_why, slug, sentence) => {
-      await admin.run('team', 'create', 'acme');
-
-      const { code, out, err } = await admin.run('team', 'create', slug);
-
-      expect(code).toBe(1);
-      expect(out).toBe('');
-      expect(err).toMatch(sentence);
-      expect(err.trimEnd()).not.toContain('\n');
-    });
+    expect(created).toMatchObject({ code: 0, err: '' });
+    expect(listed.out).toMatch(/^TEAM {2}CREATED {19}ID {36}SUSPENDED\nacme {2}20/);
   });
 
   describe('team delete', () => {
@@ -84,6 +66,10 @@ describe('admin', () => {
         INSERT INTO dns_zone (id, name, body, synced_at) VALUES (1, '${ZONE}', '{}', now());
         INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
         VALUES (1, 'www.acme', 'A', 'acme', 1, '{}')`);
+
+    const withConnection = `
+      WITH made AS (INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id)
+                    SELECT id, 'main', 'Main', 'hcloud', '{}', '', 'k1' FROM team RETURNING id, team_id)`;
 
     it('ends all access to the team and to no other one, and leaves what remains to a reconciler', async () => {
       await givenAllOfTwoTeams();
@@ -151,15 +137,13 @@ describe('admin', () => {
       ],
       [
         'with a cluster',
-        `WITH made AS (INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id)
-                       SELECT id, 'main', 'Main', 'hcloud', '{}', '', 'k1' FROM team RETURNING id, team_id)
+        `${withConnection}
          INSERT INTO cluster (team_id, name, connection_id, spec, desired_hash) SELECT team_id, 'web', id, '{}', '' FROM made`,
         /^It has clusters \(1\): run `team resume acme` and let the team delete them/,
       ],
       [
         'with a server',
-        `WITH made AS (INSERT INTO connection (team_id, ref, name, provider, provider_config, sealed_token, token_key_id)
-                       SELECT id, 'main', 'Main', 'hcloud', '{}', '', 'k1' FROM team RETURNING id, team_id)
+        `${withConnection}
          INSERT INTO adopted_server (team_id, connection_id, server_id, server_type, location, architecture, server_kind)
          SELECT team_id, id, 7, 'cx22', 'fsn1', 'x86', 'cloud' FROM made`,
         /^It has adopted servers \(1\)/,
@@ -264,25 +248,6 @@ describe('admin', () => {
         /^MEMBER.*\nann@acme\.test {2}Ann {3}admin {2}20/,
       );
     });
-
-    it.each([
-      ['an invalid address', ['user', 'create', 'ann'], 1, /is not an e-mail address/],
-      ['a duplicate address', ['user', 'create', 'ANN@acme.test'], 1, /already exists/],
-      [
-        'an unknown user as member',
-        ['team', 'add-member', 'acme', 'nobody@acme.test'],
-        1,
-        /user create nobody@acme\.test/,
-      ],
-      ['an unknown role', ['team', 'add-member', 'acme', 'ann@acme.test', '--role', 'owner'], 2, /admin, member/],
-    ])('rejects %s', async (_what, command, code, sentence) => {
-      await admin.run('user', 'create', 'ann@acme.test');
-
-      const refused = await admin.run(...command);
-
-      expect(refused).toMatchObject({ code, out: '' });
-      expect(refused.err).toMatch(sentence);
-    });
   });
 
   describe('token', () => {
@@ -300,34 +265,12 @@ describe('admin', () => {
     });
 
     it('can expire, and be narrowed to a name and types', async () => {
-      const issued = await admin.json<{ expiresAt: string; withinName: string; withinTypes: string[] }>(
-        'token',
-        'issue',
-        'acme',
-        '--name',
-        'narrow',
-        '--expires',
-        '30d',
-        '--within',
-        'ci.acme',
-        '--types',
-        'A,TXT',
-      );
+      const command = 'token issue acme --name narrow --expires 30d --within ci.acme --types A,TXT';
+      const issued = await admin.json<{ expiresAt: string }>(...command.split(' '));
 
       expect(issued).toMatchObject({ withinName: 'ci.acme', withinTypes: ['A', 'TXT'] });
       const daysLeft = (Date.parse(issued.expiresAt) - Date.now()) / 86_400_000;
       expect(daysLeft).toBeCloseTo(30, 1);
-    });
-
-    it.each([
-      ['a name of another team', ['--within', 'ci.globex'], 1, /withinName must be "acme"/],
-      ['a type that the API does not write', ['--types', 'MX'], 1, /withinTypes cannot contain "MX"/],
-      ['an invalid time', ['--expires', 'soon'], 2, /30d/],
-    ])('is rejected for %s', async (_what, options, code, sentence) => {
-      const refused = await admin.run('token', 'issue', 'acme', '--name', 'x', ...options);
-
-      expect(refused.code).toBe(code);
-      expect(refused.err).toMatch(sentence);
     });
 
     it('is revoked once, by its id and team', async () => {
@@ -405,16 +348,47 @@ describe('admin', () => {
   });
 
   describe('a command that fails', () => {
-    it.each([
-      ['an unknown command', ['fly'], 2, /unknown command 'fly'/],
-      ['a missing argument', ['usage'], 2, /missing required argument/],
-      ['an invalid limit', ['audit', 'acme', '--limit', '0'], 2, /whole number from 1/],
-    ])('reports %s without a stack', async (_what, argv, code, sentence) => {
-      const { code: ended, err } = await admin.run(...argv);
+    it.each<[what: string, command: string, code: number, sentence: RegExp]>([
+      ['an unknown command', 'fly', 2, /unknown command 'fly'/],
+      ['a missing argument', 'usage', 2, /missing required argument/],
+      ['an invalid limit', 'audit acme --limit 0', 2, /whole number from 1/],
+      ['a reserved word as name of a team', 'team create www', 1, /cannot be a team's name/],
+      ['a name of a team that is no label', 'team create Acme_Ltd', 1, /cannot be a team's name/],
+      ['punycode as name of a team', 'team create xn--cme-kla', 1, /cannot be a team's name: .* no xn--/],
+      ['a taken name of a team', 'team create acme', 1, /already exists/],
+      ['an invalid address', 'user create ann', 1, /is not an e-mail address/],
+      ['a taken address', 'user create ANN@acme.test', 1, /already exists/],
+      ['an unknown user as member', 'team add-member acme nobody@acme.test', 1, /user create nobody@acme\.test/],
+      ['an unknown role', 'team add-member acme ann@acme.test --role owner', 2, /admin, member/],
+      [
+        'a token for a name of another team',
+        'token issue acme --name x --within ci.globex',
+        1,
+        /withinName must be "acme"/,
+      ],
+      [
+        'a token for a type that the API does not write',
+        'token issue acme --name x --types MX',
+        1,
+        /cannot contain "MX"/,
+      ],
+      ['an invalid expiry', 'token issue acme --name x --expires soon', 2, /30d/],
+      ['no quota to set', 'team set-quota acme', 1, /./],
+      ['a quota beyond the bound', 'team set-quota acme --clusters 1001', 2, /./],
+      ['no limit to set', 'team set-limit acme', 1, /./],
+      ['a limit of no requests', 'team set-limit acme --dns-requests 0', 2, /./],
+      ['the end of an unknown course', 'course end NO-SUCH-CODE --yes', 1, /./],
+      ['the deactivation of an unknown course', 'course deactivate NO-SUCH-CODE', 1, /./],
+      ['a course without demos per address', 'course create BOUNDED --per-address 0', 2, /./],
+    ])('reports %s in one sentence, without a stack', async (_what, command, code, sentence) => {
+      await admin.run('team', 'create', 'acme');
+      await admin.run('user', 'create', 'ann@acme.test');
 
-      expect(ended).toBe(code);
+      const { code: ended, out, err } = await admin.run(...command.split(' '));
+
+      expect([ended, out]).toEqual([code, '']);
       expect(err).toMatch(sentence);
-      expect(err).not.toMatch(/^\s+at /m);
+      expect(err.trimEnd()).not.toContain('\n');
     });
 
     it('reports that the database is unavailable, without its password', async () => {
@@ -428,56 +402,54 @@ describe('admin', () => {
     });
   });
 
-  describe('migrate', () => {
-    it('creates a role per service with the listed rights only, and changes its password', async () => {
-      const database = await createEmptyDatabase();
-      const prefix = `r${randomBytes(4).toString('hex')}_`;
-      const migrate = (password: string) =>
-        admin.runWith(
-          { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: prefix, DNS_GATEWAY_DATABASE_PASSWORD: password },
-          '--json',
-          'migrate',
-        );
-      const queryAt = (databaseUrl: string, statement: string) => {
-        const pool = connectPool({ databaseUrl, applicationName: 'test', onIdleError: () => undefined });
-        return pool.query(statement).finally(() => pool.end());
-      };
-      const query = async (password: string, statement: string) => {
-        const url = new URL(database.url);
-        url.username = `${prefix}dns_gateway`;
-        url.password = encodeURIComponent(password);
-        return queryAt(url.toString(), statement);
-      };
-
-      const first = await migrate('first ü:/?#[]@');
-      await query('first ü:/?#[]@', 'SELECT * FROM team');
-      // Rights that an earlier release may have listed.
-      await queryAt(
-        database.url,
-        `GRANT SELECT ON session TO ${prefix}dns_gateway; GRANT USAGE ON SCHEMA bullmq TO ${prefix}dns_gateway;
-       GRANT SELECT ON ALL TABLES IN SCHEMA bullmq TO ${prefix}dns_gateway`,
+  it('migrate creates a role per service with the listed rights only, and changes its password', async () => {
+    const database = await createEmptyDatabase();
+    const prefix = `r${randomBytes(4).toString('hex')}_`;
+    const migrate = (password: string) =>
+      admin.runWith(
+        { DATABASE_URL: database.url, DATABASE_ROLE_PREFIX: prefix, DNS_GATEWAY_DATABASE_PASSWORD: password },
+        '--json',
+        'migrate',
       );
-      await query('first ü:/?#[]@', 'SELECT * FROM bullmq.job');
-      const second = await migrate('second %41');
+    const queryAt = (databaseUrl: string, statement: string) => {
+      const pool = connectPool({ databaseUrl, applicationName: 'test', onIdleError: () => undefined });
+      return pool.query(statement).finally(() => pool.end());
+    };
+    const query = async (password: string, statement: string) => {
+      const url = new URL(database.url);
+      url.username = `${prefix}dns_gateway`;
+      url.password = encodeURIComponent(password);
+      return queryAt(url.toString(), statement);
+    };
 
-      expect(JSON.parse(first.out).roles).toEqual([`${prefix}dns_gateway`]);
-      expect(JSON.parse(second.out).roles).toEqual([`${prefix}dns_gateway`]);
-      await expect(query('first ü:/?#[]@', 'SELECT 1')).rejects.toThrow(/password authentication failed/);
-      await query('second %41', 'SELECT * FROM team');
-      for (const statement of [
-        'SELECT * FROM connection',
-        'SELECT * FROM session',
-        'UPDATE team SET slug = slug',
-        'DELETE FROM dns_token',
-        'CREATE TABLE own (id int)',
-        'CREATE ROLE other',
-        'SELECT * FROM bullmq.job',
-      ]) {
-        await expect(query('second %41', statement)).rejects.toThrow(/permission denied/);
-      }
-      await database.drop();
-      await admin.pool.query(`DROP ROLE ${prefix}dns_gateway`);
-    });
+    const first = await migrate('first ü:/?#[]@');
+    await query('first ü:/?#[]@', 'SELECT * FROM team');
+    // Rights that an earlier release may have listed.
+    await queryAt(
+      database.url,
+      `GRANT SELECT ON session TO ${prefix}dns_gateway; GRANT USAGE ON SCHEMA bullmq TO ${prefix}dns_gateway;
+     GRANT SELECT ON ALL TABLES IN SCHEMA bullmq TO ${prefix}dns_gateway`,
+    );
+    await query('first ü:/?#[]@', 'SELECT * FROM bullmq.job');
+    const second = await migrate('second %41');
+
+    expect(JSON.parse(first.out).roles).toEqual([`${prefix}dns_gateway`]);
+    expect(JSON.parse(second.out).roles).toEqual([`${prefix}dns_gateway`]);
+    await expect(query('first ü:/?#[]@', 'SELECT 1')).rejects.toThrow(/password authentication failed/);
+    await query('second %41', 'SELECT * FROM team');
+    for (const statement of [
+      'SELECT * FROM connection',
+      'SELECT * FROM session',
+      'UPDATE team SET slug = slug',
+      'DELETE FROM dns_token',
+      'CREATE TABLE own (id int)',
+      'CREATE ROLE other',
+      'SELECT * FROM bullmq.job',
+    ]) {
+      await expect(query('second %41', statement)).rejects.toThrow(/permission denied/);
+    }
+    await database.drop();
+    await admin.pool.query(`DROP ROLE ${prefix}dns_gateway`);
   });
 
   describe('the program', () => {
@@ -560,14 +532,6 @@ describe('quotas', () => {
       expect(out).toContain('It keeps that, and gets nothing more.');
       expect((await admin.json<{ limits: { records: number } }>('usage', 'acme')).limits.records).toBe(1);
     });
-
-    it.each([
-      ['without any quota', [], 1],
-      ['beyond the bound', ['--clusters', '1001'], 2],
-    ])('are not set %s', async (_what, options, code) => {
-      expect((await admin.run('team', 'set-quota', 'acme', ...options)).code).toBe(code);
-      expect(Object.values(await limits())).toEqual(Array(5).fill('default'));
-    });
   });
 
   describe('the limits of requests of a team', () => {
@@ -602,14 +566,6 @@ describe('quotas', () => {
         `SELECT changes FROM audit_entry WHERE action = 'team.set_limit' ORDER BY created_at LIMIT 1`,
       );
       expect(rows[0].changes).toContainEqual({ pointer: '/limits/dnsRequests', from: null, to: 1200 });
-    });
-
-    it.each([
-      ['to none', ['--dns-requests', '0'], 2],
-      ['without any limit', [], 1],
-    ])('are not set %s', async (_what, options, code) => {
-      expect((await admin.run('team', 'set-limit', 'acme', ...options)).code).toBe(code);
-      expect((await shown()).every(({ isDefault }) => isDefault)).toBe(true);
     });
   });
 
@@ -699,14 +655,12 @@ describe('course', () => {
     for (const code of ['DRY-RUN', 'OTHER-ONE']) await createWithThreeDemos(code);
     await admin.pool.query(`UPDATE demo SET expires_at = now() - interval '1 s' WHERE label = 'dry-run-3'`);
 
-    const shown = await admin.json<{ demos: unknown[] }>('course', 'end', 'DRY-RUN');
-    const text = await admin.run('course', 'end', 'DRY-RUN');
+    const shown = await admin.json('course', 'end', 'DRY-RUN');
+    const { out } = await admin.run('course', 'end', 'DRY-RUN');
 
-    const times = { createdAt: expect.any(String), expiresAt: expect.any(String) };
-    const names = ['dry-run-1.demo.example.test', 'dry-run-2.demo.example.test'];
-    expect(shown).toEqual({ code: 'DRY-RUN', dryRun: true, demos: names.map((name) => ({ name, ...times })) });
-    expect(text.code).toBe(0);
-    expect(text.out).toContain('To deactivate DRY-RUN and end its live demos (2), add --yes.');
+    const demos = [1, 2].map((n) => expect.objectContaining({ name: `dry-run-${n}.demo.example.test` }));
+    expect(shown).toEqual({ code: 'DRY-RUN', dryRun: true, demos });
+    expect(out).toContain('To deactivate DRY-RUN and end its live demos (2), add --yes.');
     expect(await listed('DRY-RUN')).toMatchObject({ liveDemos: 2, deactivatedAt: null });
   });
 
@@ -732,16 +686,5 @@ describe('course', () => {
       ...[1, 2, 3].map((n) => ({ label: `ended-one-${n}`, ...ended })),
       ...[1, 2, 3].map((n) => ({ label: `goes-on-${n}`, ...live })),
     ]);
-  });
-
-  it.each([
-    ['the end of an unknown code', ['end', 'NO-SUCH-CODE', '--yes'], 1],
-    ['a limit of 0 per address', ['create', 'BOUNDED', '--per-address', '0'], 2],
-    ['the deactivation of an unknown code', ['deactivate', 'NO-SUCH-CODE'], 1],
-  ])('rejects %s, in one sentence', async (_what, command, code) => {
-    const ran = await admin.run('course', ...command);
-
-    expect([ran.code, ran.out]).toEqual([code, '']);
-    expect(ran.err.trimEnd()).not.toContain('\n');
   });
 });

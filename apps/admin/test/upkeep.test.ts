@@ -37,55 +37,41 @@ describe('upkeep', () => {
     }[];
   }
 
-  describe('upstream show', () => {
-    it('shows who waits and since when, how far each team is ahead, and what is promised', async () => {
-      const { id: acme } = await admin.json<{ id: string }>('team', 'create', 'acme');
-      const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
-      const store = connectBudgetStore({
-        redisUrl: undefined,
-        database: admin.pool,
-        onError: () => undefined,
-      });
-      const callAt = (ago: number) => (_state: unknown, clock: number) => {
-        const now = clock - ago;
-        const buckets = { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 };
-        const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
-        const state = {
-          form: 4,
-          epoch: 'e',
-          at: now,
-          gathersUntil: 0,
-          limit: 3_600,
-          buckets,
-          round: 7,
-          next: { [globex]: 12, '~poll': 8 },
-          askedAt: {},
-          ended: 0,
-          pausedUntil: 0,
-          refusals: 0,
-          promises: [{ flow: globex, dueAt: now + 120_000 }],
-          processes: { p: { seenAt: now + 60_000, out: 0, waiting } },
-        } as const;
-        return { state, answer: null };
-      };
-      await store.update('project', callAt(0));
-      await store.update('project of a token that was replaced', callAt(1_200_000));
-
-      const [project, ...others] = (await admin.json<Shown>('upstream', 'show')).projects;
-      const { out } = await admin.run('upstream', 'show');
-
-      expect(others).toEqual([]);
-      expect(project?.flows.map(({ team, name, waiting }) => [team, name, waiting])).toEqual([
-        ['acme', 'acme', 3],
-        ['globex', 'globex', 0],
-        [null, 'poll', 0],
-      ]);
-      expect(project?.flows.map(({ ahead }) => ahead)).toEqual([0, 5, 1]);
-      expect(project?.flows.map(({ promisedAt }) => promisedAt.length)).toEqual([0, 1, 0]);
-      expect(out).toMatch(
-        /FOR +WAITING +SINCE +AHEAD +NEXT PROMISED +PROMISED\nacme +3 +20\S+Z +0 +- +0\nglobex +0 +- /,
-      );
+  it('upstream show shows who waits and since when, how far each team is ahead, and what is promised', async () => {
+    const { id: acme } = await admin.json<{ id: string }>('team', 'create', 'acme');
+    const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
+    const store = connectBudgetStore({
+      redisUrl: undefined,
+      database: admin.pool,
+      onError: () => undefined,
     });
+    const callAt = (ago: number) => (_state: unknown, clock: number) => {
+      const now = clock - ago;
+      const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
+      const state = {
+        ...{ form: 4 as const, epoch: 'e', at: now, gathersUntil: 0, limit: 3_600, pausedUntil: 0, refusals: 0, ended: 0 },
+        ...{ buckets: { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 }, round: 7, askedAt: {} },
+        next: { [globex]: 12, '~poll': 8 },
+        promises: [{ flow: globex, dueAt: now + 120_000 }],
+        processes: { p: { seenAt: now + 60_000, out: 0, waiting } },
+      } as const;
+      return { state, answer: null };
+    };
+    await store.update('project', callAt(0));
+    await store.update('project of a token that was replaced', callAt(1_200_000));
+
+    const [project, ...others] = (await admin.json<Shown>('upstream', 'show')).projects;
+    const { out } = await admin.run('upstream', 'show');
+
+    expect(others).toEqual([]);
+    expect(project?.flows.map(({ team, name, waiting }) => [team, name, waiting])).toEqual([
+      ['acme', 'acme', 3],
+      ['globex', 'globex', 0],
+      [null, 'poll', 0],
+    ]);
+    expect(project?.flows.map(({ ahead }) => ahead)).toEqual([0, 5, 1]);
+    expect(project?.flows.map(({ promisedAt }) => promisedAt.length)).toEqual([0, 1, 0]);
+    expect(out).toMatch(/FOR +WAITING +SINCE +AHEAD +NEXT PROMISED +PROMISED\nacme +3 +20\S+Z +0 +- +0\nglobex +0 +- /);
   });
 
   describe('retention', () => {
