@@ -36,56 +36,34 @@ describe('access', () => {
    * docs/access.md.
    */
 
-  interface HowToCall {
-    /** The call for acme's own resources. `name` is a new set of type A for each call. */
-    readonly own: (own: Own) => Filled;
-    /** The same call for resources that do not exist. */
-    readonly absent: (own: Own) => Filled;
-  }
   interface Own {
+    readonly zone: string;
     readonly name: string;
     readonly actionId: number;
     /** Label of a demo. */
     readonly label: string;
   }
+  const absent: Own = { zone: 'other.test', name: 'none.acme', actionId: 4_000_000_000, label: 'none' };
   interface Filled {
     readonly path: string;
-    readonly body?: object;
+    readonly body?: object | undefined;
   }
+  /** The call for these resources. */
+  type Call = (own: Own) => Filled;
 
   const records = [{ value: '192.0.2.7' }];
-  const setPath = (name: string) => `/zones/${ZONE}/rrsets/${name}/A`;
-  const onSet = (below: string, body?: object): HowToCall => ({
-    own: ({ name }) => ({ path: `${setPath(name)}${below}`, ...(body === undefined ? {} : { body }) }),
-    absent: () => ({ path: `${setPath('none.acme')}${below}`, ...(body === undefined ? {} : { body }) }),
-  });
-  const ABSENT_ACTION = 4_000_000_000;
-  const onActions = (path: (id: number) => string): HowToCall => ({
-    own: ({ actionId }) => ({ path: path(actionId) }),
-    absent: () => ({ path: path(ABSENT_ACTION) }),
-  });
-  const zoneOnly = (below: string): HowToCall => ({
-    own: () => ({ path: `/zones${below.replace('Z', ZONE)}` }),
-    absent: () => ({ path: `/zones${below.replace('Z', 'other.test')}` }),
-  });
+  const onSet =
+    (below: string, body?: object): Call =>
+    ({ name }) => ({ path: `/zones/${ZONE}/rrsets/${name}/A${below}`, body });
+  const onDemo =
+    (below: string, body?: object): Call =>
+    ({ label }) => ({ path: `/demos/${label}${below}`, body });
 
-  const onDemo = (below: string, body?: object): HowToCall => ({
-    own: ({ label }) => ({ path: `/demos/${label}${below}`, ...(body === undefined ? {} : { body }) }),
-    absent: () => ({ path: `/demos/none${below}`, ...(body === undefined ? {} : { body }) }),
-  });
-  const onDemos = (body?: object): HowToCall => {
-    const filled = () => ({ path: '/demos', ...(body === undefined ? {} : { body }) });
-    return { own: filled, absent: filled };
-  };
-
-  const howToCall: Record<DnsOperationId, HowToCall> = {
-    listZones: zoneOnly(''),
-    getZone: zoneOnly('/Z'),
-    listRrsets: zoneOnly('/Z/rrsets'),
-    createRrset: {
-      own: ({ name }) => ({ path: `/zones/${ZONE}/rrsets`, body: { name: `new.${name}`, type: 'A', records } }),
-      absent: () => ({ path: `/zones/${ZONE}/rrsets`, body: { name: 'none.acme', type: 'A', records } }),
-    },
+  const howToCall: Record<DnsOperationId, Call> = {
+    listZones: () => ({ path: '/zones' }),
+    getZone: ({ zone }) => ({ path: `/zones/${zone}` }),
+    listRrsets: ({ zone }) => ({ path: `/zones/${zone}/rrsets` }),
+    createRrset: ({ name }) => ({ path: `/zones/${ZONE}/rrsets`, body: { name: `new.${name}`, type: 'A', records } }),
     getRrset: onSet(''),
     updateRrset: onSet('', { labels: { env: 'prod' } }),
     deleteRrset: onSet(''),
@@ -93,15 +71,15 @@ describe('access', () => {
     addRecords: onSet('/actions/add_records', { records }),
     removeRecords: onSet('/actions/remove_records', { records: [{ value: '192.0.2.1' }] }),
     changeTtl: onSet('/actions/change_ttl', { ttl: 600 }),
-    listActions: onActions((id) => `/actions?id=${id}`),
-    getAction: onActions((id) => `/actions/${id}`),
-    listZoneActions: onActions((id) => `/zones/actions?id=${id}`),
-    listActionsOfZone: onActions((id) => `/zones/${ZONE}/actions?id=${id}`),
-    getZoneAction: onActions((id) => `/zones/actions/${id}`),
-    getActionOfZone: onActions((id) => `/zones/${ZONE}/actions/${id}`),
-    getToken: { own: () => ({ path: '/token' }), absent: () => ({ path: '/token' }) },
-    createDemo: onDemos({}),
-    listDemos: onDemos(),
+    listActions: ({ actionId }) => ({ path: `/actions?id=${actionId}` }),
+    getAction: ({ actionId }) => ({ path: `/actions/${actionId}` }),
+    listZoneActions: ({ actionId }) => ({ path: `/zones/actions?id=${actionId}` }),
+    listActionsOfZone: ({ actionId }) => ({ path: `/zones/${ZONE}/actions?id=${actionId}` }),
+    getZoneAction: ({ actionId }) => ({ path: `/zones/actions/${actionId}` }),
+    getActionOfZone: ({ actionId }) => ({ path: `/zones/${ZONE}/actions/${actionId}` }),
+    getToken: () => ({ path: '/token' }),
+    createDemo: () => ({ path: '/demos', body: {} }),
+    listDemos: () => ({ path: '/demos' }),
     getDemo: onDemo(''),
     deleteDemo: onDemo(''),
     extendDemo: onDemo('/actions/extend', { ttl: 600 }),
@@ -127,7 +105,7 @@ describe('access', () => {
     const body = { name, type: 'A', records: [{ value: '192.0.2.1' }] };
     const created = await gateway.call('POST', `/zones/${ZONE}/rrsets`, { body });
     expect(created.status).toBe(201);
-    return { name, actionId: created.json.action.id, label };
+    return { zone: ZONE, name, actionId: created.json.action.id, label };
   }
 
   /** Checks an answer against the documented shape of its route. */
@@ -137,34 +115,34 @@ describe('access', () => {
   }
 
   function send(route: DnsRoute, { path, body }: Filled, token: string | null): Promise<Answer> {
-    return gateway.call(route.method.toUpperCase(), path, { token, ...(body === undefined ? {} : { body }) });
+    return gateway.call(route.method.toUpperCase(), path, { token, body });
   }
 
   describe.each(dnsRoutes.map((route) => [route.operationId, route as DnsRoute] as const))(
     '%s',
     (operationId, route) => {
-      const how = howToCall[operationId];
+      const call = howToCall[operationId];
 
       it('reveals nothing without a token', async () => {
-        const answer = await expectRefusal(gateway, () => send(route, how.own(own), null), 401, 'unauthorized');
+        const answer = await expectRefusal(gateway, () => send(route, call(own), null), 401, 'unauthorized');
 
         const elsewhere = await gateway.call('GET', '/no/such/path', { token: null });
         // Where a course code is accepted too, the refusal says so. Otherwise no path reveals whether it exists.
         if (route.tokenless === undefined) expect(answer.text).toBe(elsewhere.text);
-        expect((await send(route, how.absent(own), null)).text).toBe(answer.text);
+        expect((await send(route, call(absent), null)).text).toBe(answer.text);
       });
 
       it(route.anyScope ? 'serves any valid token' : 'is forbidden to a token without the scope dns', async () => {
         const team = await gateway.createTeam(`scoped-${operationId.toLowerCase()}`);
         const { token } = await gateway.issueToken(team, { scopes: ['clusters'] });
-        const ask = () => send(route, how.own(own), token);
+        const ask = () => send(route, call(own), token);
 
         if (route.anyScope) checkShape(route, await ask());
         else await expectRefusal(gateway, ask, 403, 'forbidden');
       });
 
       it(`${route.kind === 'read' ? 'serves' : 'is forbidden to'} a token that only reads`, async () => {
-        const ask = () => send(route, how.own(own), reader);
+        const ask = () => send(route, call(own), reader);
 
         if (route.kind === 'read') checkShape(route, await ask());
         else await expectRefusal(gateway, ask, 403, 'forbidden');
@@ -173,13 +151,13 @@ describe('access', () => {
       it('answers another team like for a resource that does not exist', async () => {
         const stranger = dnsStrangerVerdictOf(route);
         const { token } = gateway.globex;
-        const ask = () => send(route, how.own(own), token);
-        const absent = await send(route, how.absent(own), token);
+        const ask = () => send(route, call(own), token);
+        const missing = await send(route, call(absent), token);
 
         if (stranger === 'hidden' || stranger === 'forbidden') {
           const [status, code] = stranger === 'hidden' ? [404, 'not_found'] : [403, 'forbidden'];
           const answer = await expectRefusal(gateway, ask, status as number, code as string);
-          expect(answer.text).toBe(absent.text);
+          expect(answer.text).toBe(missing.text);
         } else {
           const before = gateway.upstreamCalls();
           const answer = await ask();
@@ -194,7 +172,7 @@ describe('access', () => {
         // A demo that is deleted is another one: acme may have at most ten.
         const mine = await makeOwn(operationId === 'deleteDemo' ? await makeDemo(gateway, { name: 'mine' }) : own);
 
-        const answer = await send(route, how.own(mine), gateway.acme.token);
+        const answer = await send(route, call(mine), gateway.acme.token);
 
         expect([answer.status, answer.text]).toEqual([route.status, expect.anything()]);
         checkShape(route, answer);
@@ -212,7 +190,7 @@ describe('access', () => {
     for (const [path, routes] of Map.groupBy(dnsRoutes as readonly DnsRoute[], (route) => route.path)) {
       const methods = routes.map(({ method }) => method.toUpperCase());
       const served = methods.flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-      const filled = howToCall[routes[0]?.operationId as DnsOperationId].own(own).path;
+      const filled = howToCall[routes[0]?.operationId as DnsOperationId](own).path;
       for (const method of ['PATCH', served.includes('DELETE') ? 'PROPFIND' : 'DELETE']) {
         const answer = await expectRefusal(gateway, () => gateway.call(method, filled), 405, 'method_not_allowed');
         expect([path, answer.headers.get('allow')]).toEqual([path, served.join(', ')]);
@@ -226,7 +204,7 @@ describe('access', () => {
       return json.action.status === 'success';
     });
     for (const route of dnsRoutes.filter(({ method }) => method === 'get') as DnsRoute[]) {
-      const { path } = howToCall[route.operationId as DnsOperationId].own(own);
+      const { path } = howToCall[route.operationId as DnsOperationId](own);
 
       const [head, get] = [await gateway.call('HEAD', path), await gateway.call('GET', path)];
 
@@ -246,7 +224,7 @@ describe('access', () => {
 });
 
 describe('what a token says of itself', () => {
-  const limits = { perAddressPerMinute: 100_000, perTokenPerMinute: 5_000, perTeamPerMinute: 9_000 };
+  const limits = { perTokenPerMinute: 5_000, perTeamPerMinute: 9_000 };
   const publicUrl = 'https://dns.example.test/v1';
 
   let gateway: TestGateway;
@@ -270,9 +248,12 @@ describe('what a token says of itself', () => {
     it('says whose it is, what it may write, where, and what is left', async () => {
       const { token, tokenId } = await gateway.createTeam('whole');
       await create(token, 'www.whole', 3);
+      const before = gateway.upstreamCalls();
 
+      const { headers } = await gateway.call('GET', '/token', { token });
       const own = await tokenOf(token);
 
+      expect([gateway.upstreamCalls(), headers.get('cache-control')]).toEqual([before, 'no-store']);
       expect(own).toEqual({
         id: tokenId,
         name: 'test',
@@ -287,8 +268,8 @@ describe('what a token says of itself', () => {
         names: ['whole'],
         types: ['A', 'AAAA', 'CNAME', 'TXT'],
         requests: {
-          per_token: { limit: 5_000, remaining: 4_998, reset_at: expect.any(String) },
-          per_team: { limit: 9_000, remaining: 8_998, reset_at: expect.any(String) },
+          per_token: { limit: 5_000, remaining: 4_997, reset_at: expect.any(String) },
+          per_team: { limit: 9_000, remaining: 8_997, reset_at: expect.any(String) },
         },
         records: { used: 3, reserved: 0, limit: 200, limit_per_rrset: 50 },
       });
@@ -315,15 +296,8 @@ describe('what a token says of itself', () => {
       const { id: createdById } = await userStore(gateway.prisma).createUser({ email: 'ada@example.test' });
       const { id: accountId } = await gateway.prisma.serviceAccount.create({
         data: {
-          ...{
-            teamId,
-            createdById,
-            name: 'ci',
-            role: 'member',
-            clusters: ['*'],
-            actions: ['read', 'change', 'delete'],
-          },
-          ...{ dnsWithinName: 'ci.piped', dnsWithinTypes: ['A'] },
+          ...{ teamId, createdById, name: 'ci', role: 'member', clusters: ['*'] },
+          ...{ actions: ['read', 'change', 'delete'], dnsWithinName: 'ci.piped', dnsWithinTypes: ['A'] },
         },
       });
       const text = mintAccountToken();
@@ -401,54 +375,40 @@ describe('what a token says of itself', () => {
     });
   });
 
-  describe('a token of a demo', () => {
-    it('says what it may write in the demo zone, and nothing about the team that gave it away', async () => {
-      const { label, token } = await makeDemo(gateway, { name: 'Given Away' });
-      await createSet(gateway, token, `www.${label}`, 2);
+  it('a token of a demo says what it may write in the demo zone, and nothing about the team that gave it away', async () => {
+    const { label, token } = await makeDemo(gateway, { name: 'Given Away' });
+    await createSet(gateway, token, `www.${label}`, 2);
 
-      const own = await tokenOf(token);
+    const own = await tokenOf(token);
 
-      expect(own).toMatchObject({
-        kind: 'demo',
-        team: null,
-        demo: label,
-        zone: { id: gateway.demoZoneId, name: DEMO_ZONE },
-        names: [label],
-        records: { used: 2, reserved: 0, limit: 20, limit_per_rrset: 50 },
-      });
-      expect(Date.parse(own.expires_at as string)).toBeGreaterThan(Date.now());
-      expect(JSON.stringify(own)).not.toContain('acme');
+    expect(own).toMatchObject({
+      kind: 'demo',
+      team: null,
+      demo: label,
+      zone: { id: gateway.demoZoneId, name: DEMO_ZONE },
+      names: [label],
+      records: { used: 2, reserved: 0, limit: 20, limit_per_rrset: 50 },
     });
+    expect(Date.parse(own.expires_at as string)).toBeGreaterThan(Date.now());
+    expect(JSON.stringify(own)).not.toContain('acme');
   });
 
-  describe('the quota', () => {
-    it('counts records of writes whose outcome is open, and of deletions that may still fail', async () => {
-      const upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
-      const beside = await startGateway({ beside: gateway, upstreamUrl: upstream.url });
-      const { token } = await gateway.createTeam('pending');
-      await create(token, 'old.pending', 4);
-      const release = upstream.hold('/rrsets');
-      const writing = create(token, 'new.pending', 3, beside);
-      await waitFor('the write', () => upstream.calls('/rrsets') > 0);
+  it('the quota counts records of writes whose outcome is open, and of deletions that may still fail', async () => {
+    const upstream = await startHoldingUpstream(gateway.cloud.apiUrl);
+    const beside = await startGateway({ beside: gateway, upstreamUrl: upstream.url });
+    const { token } = await gateway.createTeam('pending');
+    await create(token, 'old.pending', 4);
+    const release = upstream.hold('/rrsets');
+    const writing = create(token, 'new.pending', 3, beside);
+    await waitFor('the write', () => upstream.calls('/rrsets') > 0);
 
-      expect((await tokenOf(token, beside)).records).toMatchObject({ used: 4, reserved: 3 });
-      release();
-      expect((await writing).status).toBe(201);
-      expect((await tokenOf(token, beside)).records).toMatchObject({ used: 7, reserved: 0 });
-      await gateway.call('DELETE', `/zones/${ZONE}/rrsets/old.pending/A`, { token });
-      expect((await tokenOf(token, beside)).records).toMatchObject({ used: 3, reserved: 4 });
-      await beside.close();
-      await upstream.close();
-    });
-  });
-
-  describe('GET /v1/token', () => {
-    it('costs no upstream call, and is never cached', async () => {
-      const before = gateway.upstreamCalls();
-
-      const answer = await gateway.call('GET', '/token');
-
-      expect([gateway.upstreamCalls(), answer.headers.get('cache-control')]).toEqual([before, 'no-store']);
-    });
+    expect((await tokenOf(token, beside)).records).toMatchObject({ used: 4, reserved: 3 });
+    release();
+    expect((await writing).status).toBe(201);
+    expect((await tokenOf(token, beside)).records).toMatchObject({ used: 7, reserved: 0 });
+    await gateway.call('DELETE', `/zones/${ZONE}/rrsets/old.pending/A`, { token });
+    expect((await tokenOf(token, beside)).records).toMatchObject({ used: 3, reserved: 4 });
+    await beside.close();
+    await upstream.close();
   });
 });

@@ -201,6 +201,12 @@ describe('limits', () => {
     Promise.all(Array.from({ length: count }, (_, index) => send(index % 2 === 0 ? gateway : replica, index)));
   const limitsOf = (answer: Answer): string[] =>
     answer.json.error.details.limits.map((limit: { name: string }) => limit.name);
+  /** Asserts that so many of these creations passed, and that this limit refused the others. */
+  function expectAdmitted(answers: readonly Answer[], count: number, limit: string): void {
+    expect(tally(answers)).toEqual({ 201: count, 403: answers.length - count });
+    const refused = answers.find(({ status }) => status === 403) as Answer;
+    expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', [limit]]);
+  }
 
   describe('the limit of 10 live demos per team', () => {
     it('is reached and never exceeded by concurrent requests', async () => {
@@ -208,9 +214,7 @@ describe('limits', () => {
 
       const answers = await atOnce(40, (at) => create(token, {}, at));
 
-      expect(tally(answers)).toEqual({ 201: 10, 403: 30 });
-      const refused = answers.find(({ status }) => status === 403) as Answer;
-      expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', ['demos_per_team']]);
+      expectAdmitted(answers, 10, 'demos_per_team');
       const { json } = await gateway.call('GET', '/demos', { token });
       expect(json.demos).toHaveLength(10);
     });
@@ -236,9 +240,7 @@ describe('limits', () => {
 
     const answers = await atOnce(15, (at) => create(null, { course_code: 'CROWDED' }, at));
 
-    expect(tally(answers)).toEqual({ 201: 5, 403: 10 });
-    const refused = answers.find(({ status }) => status === 403) as Answer;
-    expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', ['demos_per_course']]);
+    expectAdmitted(answers, 5, 'demos_per_course');
     expect((await createWithCode(gateway, { course_code: 'ANOTHER' })).status).toBe(201);
   });
 
@@ -254,9 +256,7 @@ describe('limits', () => {
 
     const answers = await Promise.all(Array.from({ length: 12 }, () => from('192.0.2.1')));
 
-    expect(tally(answers)).toEqual({ 201: 3, 403: 9 });
-    const refused = answers.find(({ status }) => status === 403) as Answer;
-    expect([refused.json.error.code, limitsOf(refused)]).toEqual(['resource_limit_exceeded', ['demos_per_address']]);
+    expectAdmitted(answers, 3, 'demos_per_address');
     expect((await from('192.0.2.2')).status).toBe(201);
     // All addresses of an IPv6 network count as one client.
     const network = await Promise.all([1, 2, 3, 4].map((host) => from(`2001:db8:1:2::${host}`)));

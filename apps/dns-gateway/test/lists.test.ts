@@ -1,5 +1,4 @@
 import { checkDnsAnswer } from '@corral/contracts';
-import { type FlakyProxy, startFlakyProxy } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectRefusal } from './support/expect-refusal.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
@@ -191,48 +190,4 @@ describe('zones', () => {
     expect(await counts(team.token)).toEqual([5, 5]);
     expect(await counts(token)).toEqual([2, 2]);
   });
-});
-
-describe('large teams', () => {
-  /** So many, and so large, that all of them together are much more than a page. */
-  const [SETS, COMMENT_BYTES] = [2_000, 4_000];
-
-  let through: TestGateway;
-  let toDatabase: FlakyProxy;
-  let token: string;
-  beforeAll(async () => {
-    ({ token } = await gateway.createTeam('large'));
-    const url = new URL(gateway.databaseUrl);
-    toDatabase = await startFlakyProxy({ host: url.hostname, port: Number(url.port) });
-    url.port = String(toDatabase.port);
-    through = await startGateway({ beside: { ...gateway, databaseUrl: url.href } });
-    await gateway.pool.query(
-      `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
-       SELECT $1, name, 'A', 'large', 1,
-              json_build_object('id', name || '/A', 'name', name, 'type', 'A', 'ttl', 300,
-                                'labels', json_build_object('env', CASE WHEN n % 10 = 0 THEN 'prod' ELSE 'test' END),
-                                'protection', json_build_object('change', false),
-                                'records', json_build_array(json_build_object('value', '192.0.2.1', 'comment', repeat('c', $3))),
-                                'zone', $1::bigint)::text
-       FROM (SELECT n, 's' || n || '.large' AS name FROM generate_series(1, $2::int) AS n) AS named`,
-      [gateway.zoneId, SETS, COMMENT_BYTES],
-    );
-  });
-  afterAll(async () => {
-    await through.close();
-    await toDatabase.close();
-  });
-
-  it.each(['?page=60', '?sort=created:desc', '?label_selector=env=prod'])(
-    'a list of a team with many large record sets takes no more from the database than its page: %s',
-    async (query) => {
-      await through.call('GET', `/zones/${ZONE}`, { token });
-      const before = toDatabase.bytesSent();
-
-      const { status, text, json } = await through.call('GET', `/zones/${ZONE}/rrsets${query}`, { token });
-
-      expect([status, json.rrsets.length]).toEqual([200, 25]);
-      expect(toDatabase.bytesSent() - before).toBeLessThan(2 * text.length);
-    },
-  );
 });

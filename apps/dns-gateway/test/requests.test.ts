@@ -127,6 +127,8 @@ describe('bodies that clients get wrong', () => {
       const answer = await expectRefusal(gateway, create({ ttl: 'x', records: [] }), 400, 'invalid_input');
 
       expect(fieldsOf(answer).sort()).toEqual(['name', 'records', 'ttl', 'type']);
+      const valueless = create({ name: 'api.acme', type: 'A', records: [{}] });
+      expect(fieldsOf(await expectRefusal(gateway, valueless, 400, 'invalid_input'))).toEqual(['records[0].value']);
     });
 
     it('is checked in the order body, name, quota', async () => {

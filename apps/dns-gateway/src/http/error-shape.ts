@@ -4,32 +4,20 @@ import { isDatabaseAway } from '@corral/database';
 import type { ErrorShape, RequestFault, RequestFaultKind } from '@corral/http-api';
 import { DnsError, databaseUnavailable } from '../dns-error.js';
 
-/** Everything wrong inside of a body is one code, as at the upstream. */
-const codes: Readonly<Record<RequestFaultKind, DnsErrorCode>> = {
-  invalid_http: 'invalid_input',
-  request_timeout: 'invalid_input',
-  headers_too_large: 'invalid_input',
+/** Everything else is wrong inside of a request, which is one code, `invalid_input`, as at the upstream. */
+const codes: Readonly<Partial<Record<RequestFaultKind, DnsErrorCode>>> = {
   overloaded: 'unavailable',
   unknown_path: 'not_found',
   method_not_allowed: 'method_not_allowed',
   too_large: 'payload_too_large',
   encoded: 'unsupported_media_type',
-  incomplete: 'invalid_input',
-  in_pieces: 'invalid_input',
-  unexpected: 'invalid_input',
-  not_utf8: 'invalid_input',
-  not_json: 'invalid_input',
-  not_an_object: 'invalid_input',
-  too_deep: 'invalid_input',
-  too_many: 'invalid_input',
-  ambiguous: 'invalid_input',
 };
 
 /** Errors in the upstream's shape. */
 export const dnsErrors: ErrorShape<DnsError> = {
   contentType: 'application/json; charset=utf-8',
   ofFault: ({ kind, message, retryAfterSeconds }: RequestFault) =>
-    new DnsError(codes[kind], message, retryAfterSeconds === null ? {} : { retryAfterSeconds }),
+    new DnsError(codes[kind] ?? 'invalid_input', message, retryAfterSeconds === null ? {} : { retryAfterSeconds }),
   ofThrown(thrown) {
     if (thrown instanceof DnsError) return thrown;
     if (thrown instanceof InvalidBody) return invalidBody(thrown);
