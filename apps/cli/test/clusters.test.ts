@@ -160,12 +160,10 @@ describe('record sets that lead to a cluster', () => {
   });
 });
 
-describe('waiting', () => {
-  it('for a cluster that does not exist ends with 4, and does not call it deleted', async () => {
-    const { code, err } = await corral(['--team', 'acme', 'clusters', 'wait', 'nope']);
+it('waiting for a cluster that does not exist ends with 4, and does not call it deleted', async () => {
+  const { code, err } = await corral(['--team', 'acme', 'clusters', 'wait', 'nope']);
 
-    expect([code, err]).toEqual([4, 'corral: Team acme has no cluster nope, or you have no access to it.\n']);
-  });
+  expect([code, err]).toEqual([4, 'corral: Team acme has no cluster nope, or you have no access to it.\n']);
 });
 
 type Nodes = readonly [before: number | null, after: number | null];
@@ -188,34 +186,28 @@ const planned = (...effects: object[]) =>
     plan: { effects: effects as Effect[] },
   }) as unknown as PlannedChange;
 
-describe('what a change takes away', () => {
-  it.each<[what: string, effect: object, removals: string[]]>([
-    ['a removed pool', poolEffect('removed', [3, null]), ['node pool general removed']],
-    ['a removed pool without nodes', poolEffect('removed', [0, null]), []],
-    ['replaced nodes', poolEffect('replaced', [3, 3]), ['node pool general replaced']],
-    ['nodes of a cluster that hibernates', poolEffect('scaled', [3, 0]), ['node pool general scaled']],
-    ['fewer adopted servers', poolEffect('scaled', [3, 2], 'own'), ['node pool own scaled']],
-    ['more adopted servers', poolEffect('scaled', [2, 3], 'own'), []],
-    // The autoscaler adds and removes such nodes all the time.
-    ['a smaller range of managed nodes', poolEffect('scaled', [6, 3]), []],
-    ['an added pool', poolEffect('added', [null, 3]), []],
-    ['a kept pool', poolEffect('kept', [3, 3]), []],
-    ['an updated pool', poolEffect('updated', [3, 3]), []],
-    ['a deleted cluster', clusterEffect('deleted'), ['cluster deleted']],
-    // It may replace any node.
-    ['changes of others that are set back', clusterEffect('repaired'), ['cluster repaired']],
-    ['a patch version', clusterEffect('upgraded'), []],
-  ])('%s', (_what, effect, removals) => {
-    expect(removalsIn(planned(effect)).map(shortEffect)).toEqual(removals);
-  });
+it.each<[what: string, effect: object, removals: string[]]>([
+  ['a removed pool', poolEffect('removed', [3, null]), ['node pool general removed']],
+  ['a removed pool without nodes', poolEffect('removed', [0, null]), []],
+  ['replaced nodes', poolEffect('replaced', [3, 3]), ['node pool general replaced']],
+  ['nodes of a cluster that hibernates', poolEffect('scaled', [3, 0]), ['node pool general scaled']],
+  ['fewer adopted servers', poolEffect('scaled', [3, 2], 'own'), ['node pool own scaled']],
+  ['more adopted servers', poolEffect('scaled', [2, 3], 'own'), []],
+  // The autoscaler adds and removes such nodes all the time.
+  ['a smaller range of managed nodes', poolEffect('scaled', [6, 3]), []],
+  ['an added pool', poolEffect('added', [null, 3]), []],
+  ['a kept pool', poolEffect('kept', [3, 3]), []],
+  ['an updated pool', poolEffect('updated', [3, 3]), []],
+  ['a deleted cluster', clusterEffect('deleted'), ['cluster deleted']],
+  // It may replace any node.
+  ['changes of others that are set back', clusterEffect('repaired'), ['cluster repaired']],
+  ['a patch version', clusterEffect('upgraded'), []],
+])('what a change takes away %s', (_what, effect, removals) => {
+  expect(removalsIn(planned(effect)).map(shortEffect)).toEqual(removals);
 });
 
-describe('a changed field', () => {
-  it('says what it was and what it becomes', () => {
-    expect(fieldText({ pointer: '/spec/nodePools/0/maximum', from: 6, to: 3 })).toBe(
-      'spec.nodePools[0].maximum: 6 → 3',
-    );
-  });
+it('a changed field says what it was and what it becomes', () => {
+  expect(fieldText({ pointer: '/spec/nodePools/0/maximum', from: 6, to: 3 })).toBe('spec.nodePools[0].maximum: 6 → 3');
 });
 
 const clusterIn = (phase: string, observedGeneration = 2, conditions: object[] = []) =>

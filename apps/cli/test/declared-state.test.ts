@@ -262,16 +262,14 @@ describe('a saved plan', () => {
   });
 });
 
-describe('protection from deletion', () => {
-  it('is set and lifted, and leaves the rest of the cluster as it is', async () => {
-    expect(await corral(['protect', 'web'])).toMatchObject({ code: 0, out: 'web protected, operation o1\n' });
-    expect(api.clusters.get('web')?.spec).toEqual({ ...aCluster({ region: 'hel1' }).spec, deletionProtection: true });
-    expect(await corral(['protect', 'web'])).toMatchObject({ code: 0, out: 'web unchanged\n' });
-    expect(await corral(['delete', 'web', '--yes'])).toMatchObject({
-      code: 5,
-      err: expect.stringContaining('deletion_protected'),
-    });
-    expect(await corral(['unprotect', 'web'])).toMatchObject({ code: 0, out: 'web unprotected, operation o1\n' });
-    expect((await corral(['delete', 'web', '--yes'])).code).toBe(0);
+it('protection from deletion is set and lifted, and leaves the rest of the cluster as it is', async () => {
+  expect(await corral(['protect', 'web'])).toMatchObject({ code: 0, out: 'web protected, operation o1\n' });
+  expect(api.clusters.get('web')?.spec).toEqual({ ...aCluster({ region: 'hel1' }).spec, deletionProtection: true });
+  expect(await corral(['protect', 'web'])).toMatchObject({ code: 0, out: 'web unchanged\n' });
+  expect(await corral(['delete', 'web', '--yes'])).toMatchObject({
+    code: 5,
+    err: expect.stringContaining('deletion_protected'),
   });
+  expect(await corral(['unprotect', 'web'])).toMatchObject({ code: 0, out: 'web unprotected, operation o1\n' });
+  expect((await corral(['delete', 'web', '--yes'])).code).toBe(0);
 });

@@ -3,20 +3,18 @@ import { resolvedSpec } from '../src/clusters/resolve.js';
 
 const documentOf = (spec: object, more: object = {}) => ({ name: 'web', source: 'file', spec: { ...spec }, ...more });
 
-describe('the version of a cluster', () => {
-  it.each([
-    ['is the least one for a new cluster', '1.34', null, '1.34'],
-    ['stays if it is newer', '1.33', '1.34.2', '1.34.2'],
-    ['stays if it is the same', '1.34.2', '1.34.2', '1.34.2'],
-    ['stays if only its patch version is newer', '1.34', '1.34.0', '1.34.0'],
-    ['stays if it is the newest of a minor version', '1.34.2', '1.34', '1.34'],
-    ['becomes the least one if it is older', '1.34', '1.9.12', '1.34'],
-    ['becomes the least one if its patch version is older', '1.34.10', '1.34.9', '1.34.10'],
-  ])('%s', (_what, minKubernetesVersion, present, kubernetesVersion) => {
-    const now = present === null ? null : { kubernetesVersion: present };
+it.each([
+  ['is the least one for a new cluster', '1.34', null, '1.34'],
+  ['stays if it is newer', '1.33', '1.34.2', '1.34.2'],
+  ['stays if it is the same', '1.34.2', '1.34.2', '1.34.2'],
+  ['stays if only its patch version is newer', '1.34', '1.34.0', '1.34.0'],
+  ['stays if it is the newest of a minor version', '1.34.2', '1.34', '1.34'],
+  ['becomes the least one if it is older', '1.34', '1.9.12', '1.34'],
+  ['becomes the least one if its patch version is older', '1.34.10', '1.34.9', '1.34.10'],
+])('the version of a cluster %s', (_what, minKubernetesVersion, present, kubernetesVersion) => {
+  const now = present === null ? null : { kubernetesVersion: present };
 
-    expect(resolvedSpec(documentOf({}, { minKubernetesVersion }), now)).toEqual({ kubernetesVersion });
-  });
+  expect(resolvedSpec(documentOf({}, { minKubernetesVersion }), now)).toEqual({ kubernetesVersion });
 });
 
 describe('what a document ignores', () => {

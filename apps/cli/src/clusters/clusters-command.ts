@@ -10,12 +10,12 @@ import {
   yesOption,
 } from '../settings/options.js';
 import { applyClusters, diffDocuments, planToFile } from './apply.js';
+import { setProtected } from './declare-part.js';
 import { deleteClusters } from './delete.js';
 import type { LifecycleOptions } from './end-operation.js';
 import { exportClusters } from './export.js';
 import { retryCluster, setHibernated } from './hibernate.js';
 import { namesCommand } from './names-command.js';
-import { setProtected } from './protect.js';
 import { listClusters, showCluster } from './show.js';
 import { setSchedule } from './sleep.js';
 import { waitForClusters } from './wait.js';

@@ -1,8 +1,7 @@
 import type { Cli } from '../cli.js';
+import { declarePart } from './declare-part.js';
 import { endOperation, type LifecycleOptions } from './end-operation.js';
-import { clusterPlanBody, clusterPlanText } from './plan-text.js';
-import { planCluster } from './planned-change.js';
-import { connectTeam, getCluster } from './team-api.js';
+import { connectTeam } from './team-api.js';
 
 export async function setHibernated(
   cli: Cli,
@@ -10,17 +9,12 @@ export async function setHibernated(
   hibernated: boolean,
   options: LifecycleOptions,
 ): Promise<void> {
+  const done = hibernated ? 'hibernating' : 'resuming';
+  if (options.dryRun) return declarePart(cli, name, { declared: () => ({ hibernated }), done }, options);
   const api = await connectTeam(cli);
   const { client, team, signal } = api;
-  if (options.dryRun) {
-    const { spec } = await getCluster(api, name);
-    const planned = await planCluster(api, { name, spec: { ...spec, hibernated }, source: name });
-    cli.result(clusterPlanBody(planned), () => clusterPlanText(planned, cli.style));
-    return;
-  }
   const send = hibernated ? client.hibernateCluster : client.resumeCluster;
   const { status, operation } = await send({ team, name }, { signal });
-  const done = hibernated ? 'hibernating' : 'resuming';
   await endOperation(cli, api, {
     name,
     result: status === 202 ? done : 'unchanged',

@@ -1,11 +1,10 @@
 import { type HibernationScheduleInput, type Weekday, weekdayNames } from '@corral/contracts';
 import type { Cli } from '../cli.js';
 import { usageError } from '../exit-codes.js';
-import { endOperation, type LifecycleOptions } from './end-operation.js';
+import { declarePart } from './declare-part.js';
+import type { LifecycleOptions } from './end-operation.js';
 import { permit } from './permission.js';
-import { clusterPlanBody, clusterPlanText } from './plan-text.js';
-import { applyCluster, hasEffects, planCluster } from './planned-change.js';
-import { connectTeam, getCluster } from './team-api.js';
+import { clusterPlanText } from './plan-text.js';
 
 interface SleepOptions extends LifecycleOptions {
   readonly weekdays?: string;
@@ -19,26 +18,22 @@ interface SleepOptions extends LifecycleOptions {
 /** Gives a cluster hours in which it is awake, or ends its schedule. The dates with other hours stay. */
 export async function setSchedule(cli: Cli, name: string, options: SleepOptions): Promise<void> {
   const wanted = scheduleIn(options);
-  const api = await connectTeam(cli);
-  const { kubernetesVersion, hibernationSchedule: present } = (await getCluster(api, name)).spec;
-  const schedule = options.off ? wanted : { ...present, ...wanted };
-  const spec = { kubernetesVersion, hibernationSchedule: schedule };
-  const planned = await planCluster(api, { name, spec, source: name });
-  if (options.dryRun) {
-    cli.result(clusterPlanBody(planned), () => clusterPlanText(planned, cli.style));
-    return;
-  }
-  const isChanged = hasEffects(planned);
-  if (isChanged) {
-    cli.note(clusterPlanText(planned, cli.style).trimEnd());
-    await permit(
-      cli.io,
-      { changes: [planned], deleted: [], noun: 'cluster', hasEffects: true },
-      { ...options, permitted: 0 },
-    );
-  }
-  const operationId = isChanged ? (await applyCluster(api, planned)).operationId : null;
-  await endOperation(cli, api, { name, result: isChanged ? 'changed' : 'unchanged', operationId, options });
+  await declarePart(
+    cli,
+    name,
+    {
+      declared: ({ hibernationSchedule }) => ({
+        hibernationSchedule: options.off ? wanted : { ...hibernationSchedule, ...wanted },
+      }),
+      done: 'changed',
+      async permit(planned) {
+        cli.note(clusterPlanText(planned, cli.style).trimEnd());
+        const asked = { changes: [planned], deleted: [], noun: 'cluster', hasEffects: true };
+        await permit(cli.io, asked, { ...options, permitted: 0 });
+      },
+    },
+    options,
+  );
 }
 
 function scheduleIn({ off = false, weekdays, from, to, timeZone }: SleepOptions): HibernationScheduleInput {

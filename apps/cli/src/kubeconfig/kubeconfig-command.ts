@@ -1,9 +1,10 @@
 import { clusterLimits, kubeconfigScopes } from '@corral/contracts';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import type { WithCli } from '../cli.js';
+import type { Cli, WithCli } from '../cli.js';
+import { connectTeam } from '../clusters/team-api.js';
+import { showList } from '../output/show-list.js';
 import { durationOption } from '../settings/options.js';
 import { printCredential } from './exec-credential.js';
-import { listKubeconfigs } from './list-kubeconfigs.js';
 import { printKubeconfig } from './print-kubeconfig.js';
 
 const TTL = '1h';
@@ -44,6 +45,18 @@ export function kubeconfigCommand(withCli: WithCli): Command {
     .addOption(ttlOption())
     .action(withCli(printCredential));
   return command;
+}
+
+async function listKubeconfigs(cli: Cli, name: string): Promise<void> {
+  const { client, team, signal } = await connectTeam(cli);
+  const { items } = (await client.listKubeconfigIssues({ team, name }, { signal })).body;
+  showList(cli, items, 'issued kubeconfigs', {
+    ISSUED: ({ createdAt }) => createdAt,
+    TO: ({ issuedTo, serviceAccount }) => serviceAccount ?? issuedTo?.email,
+    SCOPE: ({ scope }) => scope,
+    ENDS: ({ expiresAt }) => expiresAt,
+    OUTCOME: ({ outcome }) => outcome,
+  });
 }
 
 function entryName(text: string): string {

@@ -8,7 +8,7 @@ import { usageError } from '../exit-codes.js';
 import { confirm, confirmName } from '../output/ask.js';
 import { showList } from '../output/show-list.js';
 import { renderFacts } from '../output/table.js';
-import { dryRunOption, nodeCount, yesOption } from '../settings/options.js';
+import { dryRunOption, wholeNumber, yesOption } from '../settings/options.js';
 
 type Pool = ClusterSchemas['NodePool'];
 type PoolPlan = ClusterSchemas['NodePoolDryRun'];
@@ -23,8 +23,8 @@ export function poolsCommand(withCli: WithCli): Command {
     .description('add a node pool, or change what is given; the rest stays')
     .addOption(new Option('--machine-type <type>', 'type of its machines: `corral catalogue` lists them'))
     .addOption(new Option('--source <source>', 'where nodes come from').choices(poolSources))
-    .addOption(new Option('--min <nodes>', 'fewest nodes').argParser(nodeCount(clusterLimits.nodesPerCluster)))
-    .addOption(new Option('--max <nodes>', 'most nodes').argParser(nodeCount(clusterLimits.nodesPerCluster)))
+    .addOption(new Option('--min <nodes>', 'fewest nodes').argParser(wholeNumber(clusterLimits.nodesPerCluster, 0)))
+    .addOption(new Option('--max <nodes>', 'most nodes').argParser(wholeNumber(clusterLimits.nodesPerCluster, 0)))
     .addOption(dryRunOption())
     .addOption(yesOption())
     .action(withCli(setPool));

@@ -20,22 +20,13 @@ export function durationOption(text: string): number {
   return ms;
 }
 
-/** Parses a whole number from 1 to `max`. */
+/** Parses a whole number from `min` to `max`. */
 export const wholeNumber =
-  (max: number) =>
+  (max: number, min = 1) =>
   (text: string): number => {
-    const value = /^\d{1,16}$/.test(text) ? Number(text) : 0;
-    if (value < 1 || value > max) throw new InvalidArgumentError(`Use a whole number from 1 to ${max}.`);
-    return value;
-  };
-
-/** Parses a number of nodes from 0 to `max`. */
-export const nodeCount =
-  (max: number) =>
-  (text: string): number => {
-    const value = /^\d{1,4}$/.test(text) ? Number(text) : Number.NaN;
-    if (!(value <= max)) throw new InvalidArgumentError(`Use a whole number from 0 to ${max}.`);
-    return value;
+    const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
+    if (value >= min && value <= max) return value;
+    throw new InvalidArgumentError(`Use a whole number from ${min} to ${max}.`);
   };
 
 const TIMEOUT = '30m';
