@@ -34,7 +34,7 @@ const clustersCrumb = { label: 'Clusters', path: '/clusters' };
 const connectionsCrumb = { label: 'Connections', path: '/connections' };
 const accessCrumb = { label: 'Access', path: '/access' };
 
-const NotYourTeam = lazy(async () => ({ default: (await import('./shell/not-your-team.js')).NotYourTeam }));
+const NotYourTeam = lazy(async () => ({ default: (await import('./shell/plain-frame.js')).NotYourTeam }));
 
 const root = createRootRouteWithContext<Context>()({
   component: Outlet,
@@ -71,7 +71,7 @@ const start = createRoute({
     const team = teams.find(({ slug }) => slug === last) ?? teams[0];
     if (team !== undefined) throw redirect({ to: '/teams/$team', params: { team: team.slug } });
   },
-  component: lazyRouteComponent(() => import('./people/no-team-page.js'), 'NoTeamPage'),
+  component: lazyRouteComponent(() => import('./people/invitations.js'), 'NoTeamPage'),
 });
 
 const me = createRoute({
@@ -93,7 +93,7 @@ const invitation = createRoute({
   getParentRoute: () => signedIn,
   path: '/invitations/$id',
   staticData: { title: 'Invitation' },
-  component: lazyRouteComponent(() => import('./people/invitation-page.js'), 'InvitationPage'),
+  component: lazyRouteComponent(() => import('./people/invitations.js'), 'InvitationPage'),
 });
 
 const team = createRoute({

@@ -8,7 +8,7 @@ import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Snippet } from '../ui/copy.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { Section } from '../ui/page.js';
 import { Empty } from '../ui/states.js';
 import { LoadedTable } from '../ui/table.js';

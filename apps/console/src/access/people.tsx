@@ -8,7 +8,7 @@ import { invitationsQuery, membersQuery, meQuery, teamKey } from '../api/queries
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { Section } from '../ui/page.js';
 import { Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';

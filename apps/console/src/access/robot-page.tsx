@@ -9,7 +9,7 @@ import { accountsQuery, accountTokensQuery, issuersQuery } from '../api/queries.
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
 import { ShownOnce } from '../ui/shown-once.js';

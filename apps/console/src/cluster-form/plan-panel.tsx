@@ -1,8 +1,8 @@
-import { isCorralError } from '@corral/client';
+import { isCorralError, type FieldProblem } from '@corral/client';
 import { type Cluster, type ClusterSpec, isOpenOperation } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef, useState, type Ref } from 'react';
 import { clusterQuery, operationsQuery, teamKey } from '../api/queries.js';
 import { doing } from '../api/words.js';
 import { useTeam } from '../shell/use-team.js';
@@ -13,8 +13,8 @@ import { Status } from '../ui/status.js';
 import { applyPlan, type Plan, type PlanTarget } from './plan.js';
 import styles from './plan.module.css';
 import { PlanView } from './plan-view.js';
-import { Refusals } from './refusals.js';
 import type { Planning } from './use-plan.js';
+import { fieldName } from './plan-text.js';
 
 export interface PlanPanelProps {
   readonly target: PlanTarget;
@@ -157,5 +157,68 @@ function Superseded({ cluster, plan }: { readonly cluster: Cluster; readonly pla
       <Status tone="warning">Replaces a change under way</Status>
       {operation !== undefined && ` “${doing[operation.kind]}” by ${person} is at ${operation.progress} %.`}
     </p>
+  );
+}
+
+interface RefusalsProps {
+  readonly error: unknown;
+  /** The names of the pools that were declared. */
+  readonly pools: readonly string[];
+  readonly onReveal?: (pointer: string) => void;
+  readonly onRetry: () => void;
+  readonly ref?: Ref<HTMLDivElement>;
+}
+
+/** Why a change would be refused: every reason, and the way to its field. */
+function Refusals({ error, pools, onReveal, onRetry, ref }: RefusalsProps) {
+  const hasFields =
+    isCorralError(error) && error.errors.some(({ pointer, detail }) => pointer !== '' || detail !== undefined);
+  if (!isCorralError(error) || !hasFields) {
+    const isTemporary = isCorralError(error) && (error.status === 0 || error.status === 429 || error.status >= 500);
+    return (
+      <div ref={ref} tabIndex={-1}>
+        <Failed
+          error={error}
+          what={isTemporary ? 'The plan could not be made.' : 'This would be refused.'}
+          {...(isTemporary ? { onRetry } : {})}
+        />
+      </div>
+    );
+  }
+  return (
+    <section ref={ref} tabIndex={-1} aria-label="Reasons for a refusal" className={styles.refusals}>
+      <strong>This would be refused.</strong>
+      <ul className={styles.list}>
+        {error.errors.map((field) => (
+          <li key={`${field.pointer} ${field.message}`}>
+            <Refusal field={field} pools={pools} {...(onReveal === undefined ? {} : { onReveal })} />
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+interface RefusalProps {
+  readonly field: FieldProblem;
+  readonly pools: readonly string[];
+  readonly onReveal?: (pointer: string) => void;
+}
+
+function Refusal({ field, pools, onReveal }: RefusalProps) {
+  const { pointer, message, detail } = field;
+  if (pointer === '') return detail ?? message;
+  const name = fieldName(pointer, pools);
+  return (
+    <>
+      {onReveal === undefined ? (
+        <strong>{name}</strong>
+      ) : (
+        <button type="button" className={styles.reveal} onClick={() => onReveal(pointer)}>
+          {name}
+        </button>
+      )}
+      : {message}
+    </>
   );
 }

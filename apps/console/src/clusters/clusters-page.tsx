@@ -9,7 +9,7 @@ import { costText } from '../ui/money.js';
 import { Page } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';
 import { ClusterStatus, OperationStatus } from '../ui/status.js';
-import { type Columns, Table } from '../ui/table.js';
+import { type ColumnsOf, Table } from '../ui/table.js';
 import styles from './clusters.module.css';
 import { HibernateButton } from './hibernation.js';
 import { isMatch, nodesOf, waitingPoolsOf } from './summary.js';
@@ -78,7 +78,7 @@ function ClusterTable({ clusters }: { readonly clusters: readonly Cluster[] }) {
   );
 }
 
-const columnsOf = (team: string): Columns<Cluster> => ({
+const columnsOf = (team: string): ColumnsOf<Cluster> => ({
   Name: {
     isLong: true,
     sortBy: ({ metadata }) => metadata.name,

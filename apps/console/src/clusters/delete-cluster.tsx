@@ -4,7 +4,7 @@ import { useEffect, useState } from 'react';
 import { teamKey } from '../api/queries.js';
 import styles from '../cluster-form/plan.module.css';
 import { useTeam } from '../shell/use-team.js';
-import { DangerDialog } from '../ui/danger-dialog.js';
+import { DangerDialog } from '../ui/danger.js';
 import { costText } from '../ui/money.js';
 import { RecordSetsLost } from '../ui/record-sets-lost.js';
 import { Failed, Loading } from '../ui/states.js';

@@ -6,7 +6,7 @@ import { useState } from 'react';
 import { corral, itemsOf } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { Section } from '../ui/page.js';
 import { Failed } from '../ui/states.js';
 import { Status } from '../ui/status.js';

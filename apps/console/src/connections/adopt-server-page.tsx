@@ -9,11 +9,10 @@ import {
   serverKinds,
 } from '@corral/contracts';
 import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
-import '../ui/radio.css';
 import { useQuery } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { projectServerQuery, projectServersQuery } from '../api/queries.js';
+import { projectServerQuery, projectServersQuery, catalogueQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Facts } from '../ui/facts.js';
@@ -23,7 +22,8 @@ import { Status } from '../ui/status.js';
 import { useDraft } from '../ui/use-draft.js';
 import { type AdoptionDraft, emptyAdoption } from './adoption.js';
 import { ConfirmAdoption } from './confirm-adoption.js';
-import { ServerChoice } from './server-choice.js';
+import { moneyRange } from '../ui/money.js';
+import '../ui/radio.css';
 
 const kindLabels: Readonly<Record<ServerKind, string>> = {
   cloud: 'A server in the cloud project of this connection. Corral rebuilds it.',
@@ -180,5 +180,43 @@ function FoundServer({ server }: { readonly server: ProjectServer }) {
         {reason !== null && <Empty>{reason}</Empty>}
       </Stack>
     </div>
+  );
+}
+
+interface ServerChoiceProps {
+  readonly connectionRef: string;
+  readonly servers: readonly ProjectServer[];
+  /** What is chosen, or typed: it may be none of the servers. */
+  readonly number: string;
+  readonly onChoose: (number: string) => void;
+}
+
+/** The servers of the project to choose from. Nodes of clusters are not among them. */
+function ServerChoice({ connectionRef, servers, number, onChoose }: ServerChoiceProps) {
+  const { slug: team } = useTeam();
+  const catalogue = useQuery(catalogueQuery(team, connectionRef)).data;
+  const priceOf = ({ serverType, location }: ProjectServer): string | null => {
+    const type = catalogue?.machineTypes.find(({ name }) => name === serverType);
+    const monthly = type?.regions.find(({ name }) => name === location)?.monthly ?? null;
+    if (monthly === null) return null;
+    return `${moneyRange({ minimum: monthly, maximum: monthly }, catalogue?.currency ?? null)} a month`;
+  };
+  if (servers.length === 0) {
+    return <Empty>The project of {connectionRef} has no server that is not a node of a cluster.</Empty>;
+  }
+  const options = servers.map((server) => {
+    const { serverID, name, serverType, location, state, adoptable } = server;
+    const place = `${serverType} in ${location}`;
+    const parts = [`${name} (${serverID})`, place, priceOf(server), state, adoptable ? null : 'cannot be adopted'];
+    return { value: String(serverID), label: parts.filter((part) => part !== null).join(' · ') };
+  });
+  const isOther = options.every(({ value }) => value !== number);
+  return (
+    <NativeSelect
+      label="Server"
+      data={isOther ? [{ value: '', label: 'Choose a server' }, ...options] : options}
+      value={isOther ? '' : number}
+      onChange={(event) => onChoose(event.currentTarget.value)}
+    />
   );
 }

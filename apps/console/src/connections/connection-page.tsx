@@ -1,23 +1,33 @@
-import type { Connection } from '@corral/contracts';
+import { type Connection, isOpenOperation, type Operation } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
-import { Link, useParams } from '@tanstack/react-router';
+import { useQuery, useMutation, useQueryClient } from '@tanstack/react-query';
+import { Link, useParams, useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { clustersQuery, connectionQuery, serversQuery } from '../api/queries.js';
+import {
+  clustersQuery,
+  connectionQuery,
+  serversQuery,
+  operationsQuery,
+  teamKey,
+  connectionsQuery,
+} from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Copyable } from '../ui/copy.js';
 import { Facts } from '../ui/facts.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page, Section } from '../ui/page.js';
-import { Empty, Loaded } from '../ui/states.js';
-import { ClusterStatus, ConnectionStatus } from '../ui/status.js';
+import { Empty, Loaded, Failed } from '../ui/states.js';
+import { ClusterStatus, ConnectionStatus, OperationStatus } from '../ui/status.js';
 import { Time } from '../ui/time.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ChangeConnection } from './change-connection.js';
-import { clustersUsing } from './connection-rules.js';
-import { DeleteConnection } from './delete-connection.js';
+import { clustersUsing, lastVerification, storyOf } from './connection-rules.js';
 import { ServerTable } from './server-table.js';
-import { Verification } from './verification.js';
+import { newIdempotencyKey } from '@corral/client';
+import { corral } from '../api/corral.js';
+import { announce } from '../ui/announcer.js';
+import { DangerAction } from '../ui/danger.js';
+import { sendIfUnedited } from './send-if-unedited.js';
 
 /** One connection: what the provider says about it, what uses it, and its servers. */
 export function ConnectionPage() {
@@ -150,6 +160,84 @@ function Servers({ connection }: PartProps) {
           )
         }
       </Loaded>
+    </Section>
+  );
+}
+
+/** Asks the provider about the token now, and follows its answer. */
+function Verification({ connection: { metadata } }: { readonly connection: Connection }) {
+  const cache = useQueryClient();
+  const { slug: team, can } = useTeam();
+  const { ref, id } = metadata;
+  const operations = useQuery(operationsQuery(team, id));
+  const last = operations.data && lastVerification(operations.data, metadata);
+  const verify = useMutation({
+    mutationFn: () => corral.verifyConnection({ team, ref }, { idempotencyKey: newIdempotencyKey() }),
+    onSettled: () => cache.invalidateQueries({ queryKey: [...teamKey(team), 'operations', id] }),
+  });
+  const isRunning = verify.isPending || (last !== undefined && isOpenOperation(last));
+  if (!can('verifyConnection') && last === undefined) return null;
+  return (
+    <Section
+      title="Verification"
+      actions={
+        can('verifyConnection') && (
+          <Button onClick={() => verify.mutate()} loading={isRunning}>
+            Verify now
+          </Button>
+        )
+      }
+    >
+      <p className="muted">Checked when it is set, once a day, and whenever the provider refuses it.</p>
+      <div aria-live="polite">{last !== undefined && <VerificationLine operation={last} />}</div>
+      {verify.error !== null && <Failed error={verify.error} what="The verification did not start." />}
+    </Section>
+  );
+}
+
+function VerificationLine({ operation }: { readonly operation: Operation }) {
+  const { state, createdBy, updatedAt } = operation;
+  return (
+    <p>
+      <OperationStatus state={state} /> <Time at={updatedAt} />
+      {createdBy !== null && `, requested by ${createdBy.email}`}. {storyOf(operation)}
+    </p>
+  );
+}
+
+function DeleteConnection({ connection }: { readonly connection: Connection }) {
+  const { slug: team } = useTeam();
+  const cache = useQueryClient();
+  const navigate = useNavigate();
+  const { ref } = connection.metadata;
+  const [one, all] = [connectionQuery(team, ref), connectionsQuery(team)];
+  const remove = async () => {
+    await sendIfUnedited(
+      connection,
+      () => cache.fetchQuery({ ...one, staleTime: 0 }),
+      (ifMatch) => corral.deleteConnection({ team, ref }, { ifMatch }),
+    );
+    announce(`Deleted ${ref}`);
+    // The list that opens next does not show it for a moment.
+    cache.setQueryData(all.queryKey, (known) => known?.filter(({ metadata }) => metadata.ref !== ref));
+    await navigate({ to: '/teams/$team/connections', params: { team } });
+    cache.removeQueries({ queryKey: one.queryKey });
+    await cache.invalidateQueries({ queryKey: all.queryKey });
+  };
+  return (
+    <Section title="Delete">
+      <p className="muted">Possible while neither a cluster nor an adopted server uses the connection.</p>
+      <div>
+        <DangerAction
+          label="Delete connection"
+          title={`Delete ${ref}`}
+          confirmation={ref}
+          action="Delete connection"
+          onConfirm={remove}
+        >
+          <p>Corral erases its token and can no longer reach the project. The project itself and its servers stay.</p>
+        </DangerAction>
+      </div>
     </Section>
   );
 }

@@ -6,7 +6,7 @@ import { useTeam } from '../shell/use-team.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page } from '../ui/page.js';
 import { ConnectionStatus } from '../ui/status.js';
-import { type Columns, LoadedTable } from '../ui/table.js';
+import { type ColumnsOf, LoadedTable } from '../ui/table.js';
 import { Time } from '../ui/time.js';
 import { clustersUsing } from './connection-rules.js';
 
@@ -42,7 +42,7 @@ export function ConnectionsPage() {
   );
 }
 
-const columnsOf = (team: string, clusters: readonly Cluster[] | undefined): Columns<Connection> => ({
+const columnsOf = (team: string, clusters: readonly Cluster[] | undefined): ColumnsOf<Connection> => ({
   ID: {
     isLong: true,
     sortBy: ({ metadata }) => metadata.ref,

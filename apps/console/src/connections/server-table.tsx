@@ -1,20 +1,20 @@
-import { type AdoptedServer, type Connection, joinsByCommand } from '@corral/contracts';
+import { type AdoptedServer, type Connection, joinsByCommand, isOpenOperation } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
-import { serversQuery, teamKey } from '../api/queries.js';
+import { serversQuery, teamKey, operationQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { RecordSetsLost } from '../ui/record-sets-lost.js';
-import { ServerStatus } from '../ui/status.js';
-import { type Columns, Table } from '../ui/table.js';
+import { ServerStatus, Meter } from '../ui/status.js';
+import { type ColumnsOf, Table } from '../ui/table.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { JoinCommandDialog } from './join-command-dialog.js';
-import { ServerProgress } from './server-progress.js';
+import { storyOf } from './connection-rules.js';
 
 interface ServerTableProps {
   readonly connection: Connection;
@@ -48,7 +48,7 @@ export function ServerTable({ connection, servers }: ServerTableProps) {
   );
 }
 
-const columnsOf = (team: string): Columns<AdoptedServer> => ({
+const columnsOf = (team: string): ColumnsOf<AdoptedServer> => ({
   Server: {
     isLong: true,
     sortBy: ({ metadata }) => metadata.name,
@@ -163,4 +163,32 @@ function Lost({ path }: { readonly path: Parameters<typeof corral.deregisterServ
     },
   });
   return <RecordSetsLost recordSets={plan.data?.recordSets ?? []} />;
+}
+
+/** Whether the operation on the server says more than its phase: the adoption of a machine lasts until it has joined. */
+const hasOperation = ({ spec, status: { phase } }: AdoptedServer): boolean =>
+  ['Adopting', 'Rebuilding', 'Deregistering', 'Failed'].includes(phase) ||
+  (phase === 'Joining' && joinsByCommand(spec.serverKind));
+
+/** How far the change of a server is, what it waits for, or why it failed and what to do. */
+function ServerProgress({ server }: { readonly server: AdoptedServer }) {
+  const { slug: team } = useTeam();
+  const { message, operationId } = server.status;
+  const isTold = operationId !== null && hasOperation(server);
+  const query = useQuery({ ...operationQuery(team, operationId ?? ''), enabled: isTold });
+  const operation = isTold ? query.data : undefined;
+  const story = (operation && storyOf(operation)) ?? message;
+  return (
+    <>
+      {operation !== undefined && isOpenOperation(operation) && (
+        <Meter percent={operation.progress} label={`Progress of ${server.metadata.name}`} />
+      )}
+      {story !== '' && <div className="muted">{story}</div>}
+      {isTold && (
+        <Link to="/teams/$team/operations/$id" params={{ team, id: operationId }}>
+          Operation of {server.metadata.name}
+        </Link>
+      )}
+    </>
+  );
 }

@@ -17,7 +17,7 @@ import type { ReactNode } from 'react';
 import { ApiFormFrame, FormRow, useApiForm } from '../ui/api-form.js';
 import { Columns, Panel } from '../ui/columns.js';
 import { Copyable, Snippet } from '../ui/copy.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { Facts } from '../ui/facts.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page, Section } from '../ui/page.js';

@@ -6,7 +6,7 @@ import { dnsTokensQuery, dnsUsageQuery, dnsZoneQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Copyable } from '../ui/copy.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { Facts } from '../ui/facts.js';
 import { Page, Section } from '../ui/page.js';
 import { Empty, Loaded } from '../ui/states.js';

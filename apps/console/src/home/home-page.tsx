@@ -21,7 +21,7 @@ import { AllLoaded, Loaded } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
 import { Time, useNow } from '../ui/time.js';
 import { type Attention, attentionOf } from './attention.js';
-import { CostTrend } from './cost-trend.js';
+import { CostTrend } from './first-steps.js';
 import { FirstSteps } from './first-steps.js';
 import styles from './home.module.css';
 

@@ -7,7 +7,6 @@ import { Difference } from '../record-changes/change-list.js';
 import { linesPasted } from './paste.js';
 import styles from './records.module.css';
 import { type DraftProblem, existingContent, readDraft, type SetDraft, targetOf, typedName } from './set-draft.js';
-import { templates } from './templates.js';
 
 export interface Saving {
   readonly isRunning: boolean;
@@ -237,3 +236,20 @@ function RecordFields({ draft, onDraft, index, zoneName, problem, isFocused, onL
     </div>
   );
 }
+
+type Template = Pick<SetDraft, 'name' | 'type' | 'records'> & { readonly label: string };
+
+const text = (label: string, name: string, value: string): Template => ({
+  label,
+  name,
+  type: 'TXT',
+  records: [{ value, comment: '' }],
+});
+
+/** What people add most and have to look up. */
+const templates: readonly Template[] = [
+  text('SPF: who may send mail', '', 'v=spf1 include:_spf.example.org -all'),
+  text('DKIM: the key of a mail server', 'selector1._domainkey', 'v=DKIM1; k=rsa; p='),
+  text('DMARC: what happens to forged mail', '_dmarc', 'v=DMARC1; p=none; rua=mailto:'),
+  text('Domain verification', '', 'google-site-verification='),
+];

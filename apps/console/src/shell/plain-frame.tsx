@@ -4,9 +4,11 @@ import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { meQuery } from '../api/queries.js';
 import { Mark } from '../ui/mark.js';
-import { Failed } from '../ui/states.js';
+import { Failed, Empty } from '../ui/states.js';
 import styles from './shell.module.css';
 import { useSignOut } from './use-sign-out.js';
+import type { ClusterSchemas } from '@corral/client';
+import { Page } from '../ui/page.js';
 
 /** The frame of pages outside a team: who is signed in, and the way out. */
 export function PlainFrame({ children }: { readonly children: ReactNode }) {
@@ -31,3 +33,36 @@ export function PlainFrame({ children }: { readonly children: ReactNode }) {
     </>
   );
 }
+
+interface NotYourTeamProps {
+  readonly team: string;
+  readonly me: Pick<ClusterSchemas['Me'], 'email' | 'teams'>;
+}
+
+/** The page in place of those of a team that the person does not belong to, whether there is such a team or not. */
+export const NotYourTeam = ({ team, me }: NotYourTeamProps) => (
+  <PlainFrame>
+    <Page title={`You are not in the team ${team}`} hasCrumbs={false}>
+      <Empty>
+        <p>
+          There is no such team, or you do not belong to it. Ask an administrator of the team to invite{' '}
+          <strong>{me.email}</strong>.
+        </p>
+        {me.teams.length > 0 && (
+          <>
+            <p>Your teams:</p>
+            <ul>
+              {me.teams.map(({ slug, name }) => (
+                <li key={slug}>
+                  <Link to="/teams/$team" params={{ team: slug }}>
+                    {name === slug ? slug : `${name} (${slug})`}
+                  </Link>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Empty>
+    </Page>
+  </PlainFrame>
+);

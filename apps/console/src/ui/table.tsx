@@ -15,12 +15,12 @@ interface Column<T> {
 }
 
 /** Columns by label, in their order. A function alone makes the cells. */
-export type Columns<T> = Readonly<Record<string, Column<T> | Column<T>['cell']>>;
+export type ColumnsOf<T> = Readonly<Record<string, Column<T> | Column<T>['cell']>>;
 
 export interface TableProps<T> {
   /** What the rows are, for screen readers. */
   readonly caption: string;
-  readonly columns: Columns<T>;
+  readonly columns: ColumnsOf<T>;
   readonly rows: readonly T[];
   readonly rowKey: (row: T) => string;
   /** The label of a column. */

@@ -1,7 +1,7 @@
 import type { UsageBody, UsagePoint } from '@corral/contracts';
 import { useState } from 'react';
 import { moneyRange } from '../ui/money.js';
-import { type Columns, Table } from '../ui/table.js';
+import { type ColumnsOf, Table } from '../ui/table.js';
 import { labelOf } from './plot-rows.js';
 
 const number = new Intl.NumberFormat('en');
@@ -12,7 +12,7 @@ const numeric = (of: (point: UsagePoint) => number | null) => ({
   cell: (point: UsagePoint) => textOf(of(point)),
 });
 
-const columnsOf = (step: UsageBody['step']): Columns<UsagePoint> => ({
+const columnsOf = (step: UsageBody['step']): ColumnsOf<UsagePoint> => ({
   [step === 'hour' ? 'Hour (UTC)' : 'Day (UTC)']: ({ from, complete }) =>
     `${labelOf(Date.parse(from), step)}${complete ? '' : ', not complete'}`,
   Requests: numeric(({ requests }) => requests),

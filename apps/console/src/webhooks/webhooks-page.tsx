@@ -7,7 +7,7 @@ import { webhooksQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
-import { DangerAction } from '../ui/danger-action.js';
+import { DangerAction } from '../ui/danger.js';
 import { newNameProblem } from '../ui/new-name.js';
 import { Page, Section } from '../ui/page.js';
 import { ShownOnce } from '../ui/shown-once.js';

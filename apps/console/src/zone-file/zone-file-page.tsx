@@ -21,7 +21,7 @@ import { RunPanel } from '../record-changes/run-panel.js';
 import { useChangeRun } from '../record-changes/use-change-run.js';
 import { RoleNeeded } from '../shell/role-needed.js';
 import { useTeam } from '../shell/use-team.js';
-import { DangerDialog } from '../ui/danger-dialog.js';
+import { DangerDialog } from '../ui/danger.js';
 import { download } from '../ui/download.js';
 import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';

@@ -5,6 +5,9 @@ import { useTeam } from '../shell/use-team.js';
 import { plural } from '../ui/plural.js';
 import { Status } from '../ui/status.js';
 import styles from './records.module.css';
+import type { Rrset } from '@corral/contracts';
+import { acmeLeftovers, type RecordSetChanges, removalOf, type WantedSet } from '@corral/domain';
+import { Button } from '@mantine/core';
 
 /** The record sets that lead to an address which is gone, each with the reason. Nothing without any. */
 export function DanglingSets() {
@@ -27,5 +30,24 @@ export function DanglingSets() {
         ))}
       </ul>
     </details>
+  );
+}
+
+interface LeftoversProps {
+  readonly rrsets: readonly Rrset[];
+  readonly changes: RecordSetChanges | undefined;
+  readonly onStage: (sets: readonly WantedSet[]) => void;
+}
+
+/** Says how many ACME challenges nobody took away, and plans their removal. */
+export function Leftovers({ rrsets, changes = [], onStage }: LeftoversProps) {
+  const found = acmeLeftovers(rrsets, changes, new Date()).map(({ rrset }) => rrset);
+  if (found.length === 0) return null;
+  const names = found.map(({ name }) => name).join('\n');
+  return (
+    <>
+      <span title={names}>{`${plural(found.length, 'ACME challenge')} older than a day.`}</span>
+      <Button onClick={() => onStage(found.map(removalOf))}>Remove {found.length === 1 ? 'it' : 'them'}</Button>
+    </>
   );
 }
