@@ -108,14 +108,35 @@ export type CallOptions<Op> = CallLimits &
     : object);
 
 /** The arguments of an operation: those that it does not need may be left out. */
-type CallArguments<Op> =
-  object extends CallOptions<Op>
-    ? PathOf<Op> extends NoParameters
-      ? [params?: NoParameters, options?: CallOptions<Op>]
-      : [params: PathOf<Op>, options?: CallOptions<Op>]
-    : [params: PathOf<Op>, options: CallOptions<Op>];
+type CallArguments<Op, Options = CallOptions<Op>> = object extends Options
+  ? PathOf<Op> extends NoParameters
+    ? [params?: NoParameters, options?: Options]
+    : [params: PathOf<Op>, options?: Options]
+  : [params: PathOf<Op>, options: Options];
+
+/** The body of a dry run. */
+interface Plan {
+  readonly dryRun: true;
+}
+type WithBody<S extends number, B> = [B] extends [never] ? never : Answer<S, B>;
+type PlanOf<A> = A extends Answer<infer S, infer B> ? WithBody<S, Extract<B, Plan>> : never;
+type ResultOf<A> = A extends Answer<infer S, infer B> ? WithBody<S, Exclude<B, Plan>> : never;
+
+/** A change that can be planned: `dryRun` tells which body is answered. */
+interface PlannableCall<Op> {
+  (params: PathOf<Op>, options: CallOptions<Op> & { readonly query: Plan }): Promise<PlanOf<AnswerOf<Op>>>;
+  (
+    ...args: CallArguments<
+      Op,
+      CallOptions<Op> & { readonly query?: { readonly dryRun?: false | undefined } | undefined }
+    >
+  ): Promise<ResultOf<AnswerOf<Op>>>;
+  (...args: CallArguments<Op>): Promise<AnswerOf<Op>>;
+}
 
 /** One method per operation, named like it. */
 export type MethodsOf<Ops, Id extends keyof Ops> = {
-  readonly [Each in Id]: (...args: CallArguments<Ops[Each]>) => Promise<AnswerOf<Ops[Each]>>;
+  readonly [Each in Id]: [PlanOf<AnswerOf<Ops[Each]>>] extends [never]
+    ? (...args: CallArguments<Ops[Each]>) => Promise<AnswerOf<Ops[Each]>>
+    : PlannableCall<Ops[Each]>;
 };

@@ -88,7 +88,7 @@ async function createConnection(cli: Cli, ref: string | undefined, { name, provi
     ref === undefined
       ? await client.createConnection({ team }, { body, signal })
       : await client.putConnection({ team, ref }, { body, ifNoneMatch: '*', signal });
-  show(cli, answer.body as Connection);
+  show(cli, answer.body);
 }
 
 interface ChangeOptions {
@@ -112,7 +112,7 @@ async function changeConnection(cli: Cli, ref: string, { name, token: from }: Ch
         },
       ),
   );
-  show(cli, body as Connection);
+  show(cli, body);
 }
 
 async function verifyConnection(cli: Cli, ref: string): Promise<void> {

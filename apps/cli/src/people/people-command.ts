@@ -10,7 +10,6 @@ import { showList } from '../output/show-list.js';
 import { yesOption } from '../settings/options.js';
 
 type Role = (typeof roles)[number];
-type Member = ClusterSchemas['TeamMember'];
 type Removal = { readonly handOverTokens?: boolean; readonly yes?: boolean };
 
 /** The command shows and changes who belongs to the team. */
@@ -75,19 +74,14 @@ async function changeRole(cli: Cli, number: string, text: string, options: RoleO
     () => client.getMember(path, { signal }),
     (_current, ifMatch) => client.putMember(path, { body: { role }, query: handling(handOverTokens), ifMatch, signal }),
   );
-  cli.result(body, `${nameOf(body)} is now ${role}.\n`);
+  cli.result(body, `${body.display_name} is now ${role}.\n`);
 }
 
-type Plan = ClusterSchemas['MemberDryRun'] | Member;
-
-function planText(plan: Plan, role: Role): string {
-  if (!('dryRun' in plan)) return `The person becomes ${role}.`;
+function planText(plan: ClusterSchemas['MemberDryRun'], role: Role): string {
   const { revoked } = plan.dns_tokens;
   const ends = revoked.length === 0 ? '' : ` These DNS tokens end: ${revoked.map(({ name }) => name).join(', ')}.`;
   return `${plan.resource.display_name} becomes ${role}.${ends}`;
 }
-
-const nameOf = (member: Plan): string => ('dryRun' in member ? member.resource : member).display_name;
 
 async function removePerson(cli: Cli, number: string, { handOverTokens, yes = false }: Removal): Promise<void> {
   const api = await connectTeam(cli);

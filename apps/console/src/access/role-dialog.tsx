@@ -38,7 +38,7 @@ export function RoleDialog({ member, role, onClose }: RoleDialogProps) {
       onClose();
     },
   });
-  const ended = plan.data !== undefined && 'dryRun' in plan.data ? plan.data.dns_tokens.revoked : [];
+  const ended = plan.data?.dns_tokens.revoked ?? [];
   return (
     <Modal opened onClose={onClose} title={`Make ${name} ${roleNames[role]}`}>
       <Stack gap="sm">

@@ -18,11 +18,7 @@ export interface DeletionDeps {
 }
 
 export const deletionDeps: DeletionDeps = {
-  plan: async (target, etag) => {
-    const answer = await corral.deleteCluster(target, { query: { dryRun: true }, ifMatch: etag });
-    if (answer.status !== 200) throw new Error('A dry run is answered 200');
-    return answer.body;
-  },
+  plan: (target, etag) => bodyOf(corral.deleteCluster(target, { query: { dryRun: true }, ifMatch: etag })),
   remove: (target, etag) => corral.deleteCluster(target, { ifMatch: etag }),
   get: (target) => bodyOf(corral.getCluster(target)),
 };

@@ -1,10 +1,10 @@
 import { isCorralError } from '@corral/client';
 import type { Cluster, HostedNameBody } from '@corral/contracts';
 import { Button, Group, Modal, Stack, TextInput } from '@mantine/core';
-import { queryOptions, useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { corral, itemsOf } from '../api/corral.js';
-import { teamKey } from '../api/queries.js';
+import { bodyOf, corral, itemsOf } from '../api/corral.js';
+import { ofTeam } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { DangerAction } from '../ui/danger.js';
 import { Section } from '../ui/page.js';
@@ -14,9 +14,7 @@ import { LoadedTable, Table } from '../ui/table.js';
 import { useReturnFocus } from '../ui/use-return-focus.js';
 
 const namesQuery = (team: string, cluster: string) =>
-  queryOptions({
-    queryKey: [...teamKey(team), 'names', cluster],
-    queryFn: ({ signal }) => itemsOf(corral.listHostedNames({ team, cluster }, { signal })),
+  ofTeam(team, ['names', cluster], (signal) => itemsOf(corral.listHostedNames({ team, cluster }, { signal })), {
     // No event announces a change of a name.
     staleTime: 5_000,
     refetchInterval: ({ state }) => (state.data?.some(isMoving) ? 5_000 : 60_000),
@@ -61,7 +59,9 @@ function RemoveName({ hosted: { name, cluster } }: { readonly hosted: HostedName
   };
   return (
     <DangerAction
-      {...{ label: 'Remove', target: name, title: `Remove ${name} from ${cluster}`, confirmation: name }}
+      label="Remove"
+      target={name}
+      title={`Remove ${name} from ${cluster}`}
       action="Remove name"
       onConfirm={remove}
     >
@@ -81,8 +81,7 @@ function AddName({ cluster, onClose }: { cluster: string; onClose: () => void })
   const name = typed.trim().toLowerCase();
   useReturnFocus();
   const plan = useMutation({
-    mutationFn: async () =>
-      (await corral.addHostedName({ team, cluster }, { body: { name }, query: { dryRun: true } })).body,
+    mutationFn: () => bodyOf(corral.addHostedName({ team, cluster }, { body: { name }, query: { dryRun: true } })),
   });
   const add = useMutation({
     mutationFn: () => corral.addHostedName({ team, cluster }, { body: { name } }),
@@ -91,7 +90,7 @@ function AddName({ cluster, onClose }: { cluster: string; onClose: () => void })
       onClose();
     },
   });
-  const planned = plan.data !== undefined && 'dryRun' in plan.data ? plan.data.resource : null;
+  const planned = plan.data?.resource;
   const isPlanned = planned?.name === name;
   const error = add.error ?? plan.error;
   return (

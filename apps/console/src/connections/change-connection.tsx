@@ -43,7 +43,7 @@ export function ChangeConnection({ connection, onDone }: ChangeConnectionProps) 
       );
     },
     onSaved: async (saved) => {
-      cache.setQueryData(connectionQuery(team, ref).queryKey, saved as Connection);
+      cache.setQueryData(connectionQuery(team, ref).queryKey, saved);
       announce(`Changed ${ref}`);
       onDone();
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'connections'] });

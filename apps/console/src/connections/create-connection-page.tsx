@@ -1,9 +1,8 @@
-import type { Connection } from '@corral/contracts';
 import { clusterLimits } from '@corral/contracts';
 import { TextInput } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { corral } from '../api/corral.js';
+import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
@@ -24,15 +23,15 @@ export function CreateConnectionPage() {
     aliases: { '': 'ref' },
     meaning: ({ status }, { ref }): { ref?: string } =>
       status === 412 ? { ref: `${ref} exists. Choose another ID, or replace the token there.` } : {},
-    send: async ({ ref: typedRef, name: typedName, token }, idempotencyKey): Promise<Connection> => {
+    send: async ({ ref: typedRef, name: typedName, token }, idempotencyKey) => {
       const [ref, name] = [typedRef.trim(), typedName.trim()];
       const body = { spec: { provider: 'hcloud' as const, token: token.trim(), ...(name === '' ? {} : { name }) } };
-      const send = (query: { readonly dryRun?: true }) =>
-        ref === ''
-          ? corral.createConnection({ team }, { body, query, idempotencyKey })
-          : corral.putConnection({ team, ref }, { body, query, ifNoneMatch: '*' });
-      await checkToken(send({ dryRun: true }));
-      return (await send({})).body as Connection;
+      if (ref === '') {
+        await checkToken(corral.createConnection({ team }, { body, query: { dryRun: true }, idempotencyKey }));
+        return bodyOf(corral.createConnection({ team }, { body, idempotencyKey }));
+      }
+      await checkToken(corral.putConnection({ team, ref }, { body, query: { dryRun: true }, ifNoneMatch: '*' }));
+      return bodyOf(corral.putConnection({ team, ref }, { body, ifNoneMatch: '*' }));
     },
     onSaved: async ({ metadata: { ref } }) => {
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'connections'] });

@@ -1,20 +1,20 @@
-import { type AdoptedServer, type Connection, joinsByCommand, isOpenOperation } from '@corral/contracts';
+import { type AdoptedServer, type Connection, isOpenOperation, joinsByCommand } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
-import { corral } from '../api/corral.js';
-import { serversQuery, teamKey, operationQuery } from '../api/queries.js';
+import { bodyOf, corral } from '../api/corral.js';
+import { ofTeam, operationQuery, serversQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
 import { DangerAction } from '../ui/danger.js';
 import { RecordSetsLost } from '../ui/record-sets-lost.js';
-import { ServerStatus, Meter } from '../ui/status.js';
+import { Meter, ServerStatus } from '../ui/status.js';
 import { type ColumnsOf, Table } from '../ui/table.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
-import { JoinCommandDialog } from './join-command-dialog.js';
 import { storyOf } from './connection-rules.js';
+import { JoinCommandDialog } from './join-command-dialog.js';
 
 interface ServerTableProps {
   readonly connection: Connection;
@@ -137,8 +137,6 @@ function Deregister({ connection, server }: Omit<ServerActionsProps, 'onJoin'>) 
       label="Deregister"
       target={name}
       button={{ variant: 'default', size: 'compact-xs' }}
-      title={`Deregister ${name}`}
-      confirmation={name}
       action="Deregister server"
       onConfirm={deregister}
     >
@@ -154,14 +152,11 @@ function Deregister({ connection, server }: Omit<ServerActionsProps, 'onJoin'>) 
 
 /** The record sets that lead to the server, by a plan of its deregistration. */
 function Lost({ path }: { readonly path: Parameters<typeof corral.deregisterServer>[0] }) {
-  const plan = useQuery({
-    queryKey: [...teamKey(path.team), 'deregistration', path.server_id],
-    queryFn: async ({ signal }) => {
-      const answer = await corral.deregisterServer(path, { query: { dryRun: true }, signal });
-      if (answer.status !== 200) throw new Error('A dry run is answered 200');
-      return answer.body;
-    },
-  });
+  const plan = useQuery(
+    ofTeam(path.team, ['deregistration', path.server_id], (signal) =>
+      bodyOf(corral.deregisterServer(path, { query: { dryRun: true }, signal })),
+    ),
+  );
   return <RecordSetsLost recordSets={plan.data?.recordSets ?? []} />;
 }
 

@@ -10,8 +10,10 @@ export interface DangerActionProps {
   readonly target?: string;
   /** How the button looks where it is not as usual. */
   readonly button?: ButtonProps;
-  readonly title: string;
-  readonly confirmation: string;
+  /** The label with the target, if absent. */
+  readonly title?: string;
+  /** What has to be typed: the target, if absent. */
+  readonly confirmation?: string;
   /** Verb and object. */
   readonly action: string;
   readonly onConfirm: () => Promise<unknown>;
@@ -20,19 +22,14 @@ export interface DangerActionProps {
 }
 
 /** A button that destroys something, after its dialog was confirmed. */
-export function DangerAction({ label, target, button, onConfirm, ...dialog }: DangerActionProps) {
+export function DangerAction({ label, target = '', button, onConfirm, ...dialog }: DangerActionProps) {
   const [isAsking, setAsking] = useState(false);
   const run = useMutation({ mutationFn: onConfirm, onSuccess: () => setAsking(false) });
   return (
     <>
-      <Button
-        variant={target === undefined ? 'default' : 'subtle'}
-        color="bad"
-        {...button}
-        onClick={() => setAsking(true)}
-      >
+      <Button variant={target === '' ? 'default' : 'subtle'} color="bad" {...button} onClick={() => setAsking(true)}>
         {label}
-        {target !== undefined && <span className="visually-hidden"> {target}</span>}
+        {target !== '' && <span className="visually-hidden"> {target}</span>}
       </Button>
       <DangerDialog
         opened={isAsking}
@@ -43,6 +40,8 @@ export function DangerAction({ label, target, button, onConfirm, ...dialog }: Da
         onConfirm={() => run.mutate()}
         isPending={run.isPending}
         error={run.error}
+        title={`${label} ${target}`}
+        confirmation={target}
         {...dialog}
       />
     </>
