@@ -1,16 +1,14 @@
 import { isCorralError } from '@corral/client';
 import './ui/global.css';
-import { MantineProvider } from '@mantine/core';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClient } from '@tanstack/react-query';
 import { RouterProvider } from '@tanstack/react-router';
 import { setNonce } from 'get-nonce';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { consoleRouter } from './router.js';
 import { nonce } from './settings.js';
-import { Announcer } from './ui/announcer.js';
 import { applyDensity } from './ui/density.js';
-import { colorSchemeManager, cssVariablesResolver, theme } from './ui/theme.js';
+import { Themed } from './ui/themed.js';
 
 const RETRIES = 2;
 
@@ -33,20 +31,9 @@ function start(): void {
   if (root === null) throw new Error('index.html has no #root');
   createRoot(root).render(
     <StrictMode>
-      <MantineProvider
-        theme={theme}
-        cssVariablesResolver={cssVariablesResolver}
-        // Mantine's sheet of default values is not loaded.
-        deduplicateCssVariables={false}
-        colorSchemeManager={colorSchemeManager}
-        defaultColorScheme="auto"
-        getStyleNonce={() => nonce}
-      >
-        <QueryClientProvider client={queries}>
-          <RouterProvider router={consoleRouter(queries)} />
-        </QueryClientProvider>
-        <Announcer />
-      </MantineProvider>
+      <Themed queries={queries}>
+        <RouterProvider router={consoleRouter(queries)} />
+      </Themed>
     </StrictMode>,
   );
 }

@@ -24,6 +24,8 @@ export interface RunningConsole {
   readonly browser: Browser;
   /** Opens an address below `/console`, in a window and session of its own. */
   open(path: string, options?: OpenOptions): Promise<Page>;
+  /** Closes all windows with their sessions. */
+  closePages(): Promise<void>;
   /** Requests of a client beside the browser, as the administrator of the first team. */
   api(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }>;
   /** What pages said on the browser's console since the start: errors, and reports of the Content-Security-Policy. */
@@ -56,6 +58,7 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
     dev,
     browser,
     open: (path, options) => openPage({ browser, dev, heard }, path, options),
+    closePages: async () => void (await Promise.all(browser.contexts().map(closeContext))),
     api: (method, path, body) => callApi(dev, method, path, body),
     complaints: () => heard,
     restartApi: () => killService(running.pid, 'cluster-api'),
@@ -88,8 +91,6 @@ async function pidOf(pid: number, app: 'cluster-api' | 'dns-gateway'): Promise<n
 
 const WAIT_MS_MAX = 120_000;
 
-const contexts = new WeakMap<Page, BrowserContext>();
-
 async function openPage(
   { browser, dev, heard }: { browser: Browser; dev: DevFile; heard: string[] },
   path: string,
@@ -107,7 +108,6 @@ async function openPage(
     await context.addCookies([{ name: 'sessionid', value: sessionid, url: dev.baseUrl }]);
   }
   const page = await context.newPage();
-  contexts.set(page, context);
   page.on('pageerror', (error) => heard.push(error.message));
   page.on('console', (message) => {
     // A refused request is reported as an error as well; pages show those themselves.
@@ -166,9 +166,10 @@ export const waitForFocus = (control: Locator): Promise<void> =>
   control.and(control.page().locator(':focus')).waitFor();
 
 /** Closes the window with its session. */
-export async function closePage(page: Page): Promise<void> {
-  const context = contexts.get(page);
+export const closePage = (page: Page): Promise<void> => closeContext(page.context());
+
+async function closeContext(context: BrowserContext): Promise<void> {
   // A route that still waits for its answer would fail some later test.
-  await context?.unrouteAll({ behavior: 'ignoreErrors' });
-  await context?.close();
+  await context.unrouteAll({ behavior: 'ignoreErrors' });
+  await context.close();
 }

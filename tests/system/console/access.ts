@@ -1,8 +1,8 @@
 import { startWebhookReceiver } from '@corral/testing';
-import { beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
 import { Webhook } from 'standardwebhooks';
-import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+import { expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 const TOKEN = /[A-Za-z0-9]{64}/;
 
@@ -12,14 +12,9 @@ const textOf = async (locator: Locator): Promise<string> => (await locator.textC
 const snippetOf = (page: Page, name: string) => textOf(page.getByRole('region', { name, exact: true }));
 
 /** Tokens, demos, connections and servers of the first team. */
-export function testAccess(started: () => RunningConsole): void {
-  let running: RunningConsole;
-  beforeAll(() => {
-    running = started();
-  });
-
+export function testAccess(running: () => RunningConsole): void {
   const writeWith = async (token: string, name: string, type: string) => {
-    const { dnsUrl, zoneName } = running.dev;
+    const { dnsUrl, zoneName } = running().dev;
     const response = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets`, {
       method: 'POST',
       headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
@@ -30,7 +25,7 @@ export function testAccess(started: () => RunningConsole): void {
   };
 
   it('creates a narrow token by keyboard, whose verdicts are those of the gateway', async () => {
-    const page = await running.open('/teams/acme/dns/tokens');
+    const page = await running().open('/teams/acme/dns/tokens');
     await page.getByRole('link', { name: 'npm start' }).waitFor();
     await page.keyboard.press('n');
     await page.getByRole('heading', { level: 1, name: 'Create DNS token' }).waitFor();
@@ -39,7 +34,7 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByText('Say what the token is for').waitFor();
     await page.locator(':focus[aria-invalid="true"]').waitFor();
     await page.keyboard.type('certificates');
-    await page.getByLabel('Name to try').fill(`www.acme.${running.dev.zoneName}`);
+    await page.getByLabel('Name to try').fill(`www.acme.${running().dev.zoneName}`);
     const verdict = page.getByText('This token can write only');
     const predicted = await textOf(verdict);
     await expectAccessible(page);
@@ -53,13 +48,12 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByRole('tab', { name: 'lego' }).press('Enter');
     expect(await snippetOf(page, 'the configuration of lego')).toContain(token);
     await expectAccessible(page);
-    await closePage(page);
   });
 
   it('adds a webhook, says when its receiver fails, and deletes it', async () => {
     const receiver = await startWebhookReceiver();
     receiver.answer(() => 503);
-    const page = await running.open('/teams/acme/webhooks');
+    const page = await running().open('/teams/acme/webhooks');
     await page.getByText('There is no webhook.').waitFor();
     await page.getByRole('button', { name: 'Add a webhook' }).press('Enter');
     await page.keyboard.type('chat');
@@ -87,12 +81,11 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByLabel('Type chat to confirm').fill('chat');
     await page.keyboard.press('Enter');
     await page.getByText('There is no webhook.').waitFor();
-    await closePage(page);
     await receiver.close();
   });
 
   it('creates, extends and ends a demo', async () => {
-    const page = await running.open('/teams/acme/dns/demos');
+    const page = await running().open('/teams/acme/dns/demos');
     await page.getByText('No demos yet.').waitFor();
     await page.keyboard.press('n');
     await page.getByLabel('Name').fill('Work Shop');
@@ -113,15 +106,14 @@ export function testAccess(started: () => RunningConsole): void {
     await page.keyboard.press('Enter');
     await page.getByText('No demos yet.').waitFor();
     await page.locator(':focus').waitFor();
-    await closePage(page);
   });
 
   it('adopts the server whose live name was typed, follows it, and deregisters it', async () => {
-    const server = running.dev.teams[0]?.servers[0]?.serverID;
-    const page = await running.open('/teams/acme/connections/main/servers/+?number=99');
+    const server = running().dev.teams[0]?.servers[0]?.serverID;
+    const page = await running().open('/teams/acme/connections/main/servers/+?number=99');
     await page.getByText('The project of main has no such server.').waitFor();
     const offered = page.getByLabel('Server', { exact: true });
-    const priced = offered.locator(`option[value="${server}"]`, { hasText: / EUR a month · running$/ });
+    const priced = offered.locator(`option[value="${server}"]`, { hasText: / EUR a month · running()$/ });
     await priced.waitFor({ state: 'attached' });
     await offered.selectOption(String(server));
     await page.getByText('can be adopted').waitFor();
@@ -142,11 +134,10 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByLabel(`Type ${name} to confirm`).fill(name);
     await page.keyboard.press('Enter');
     await page.getByText('No server is adopted.').waitFor();
-    await closePage(page);
   });
 
   it('connects a project under a free ref, keeps what was typed under a taken one, and deletes the connection', async () => {
-    const page = await running.open('/teams/acme/connections');
+    const page = await running().open('/teams/acme/connections');
     await page.getByRole('link', { name: 'main' }).waitFor();
     await page.keyboard.press('n');
     await page.getByRole('textbox', { name: 'ID' }).fill('main');
@@ -157,8 +148,8 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByRole('textbox', { name: 'ID' }).fill('second');
     await page.keyboard.press('Enter');
     await page.getByText(/^The provider rejects the token/).waitFor();
-    expect(await running.api('GET', '/api/v1/teams/acme/connections/second/')).toMatchObject({ status: 404 });
-    await fetch(`${running.dev.upstream.adminUrl}/admin/project-tokens`, {
+    expect(await running().api('GET', '/api/v1/teams/acme/connections/second/')).toMatchObject({ status: 404 });
+    await fetch(`${running().dev.upstream.adminUrl}/admin/project-tokens`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ token: 'a-token-of-a-project' }),
@@ -174,6 +165,5 @@ export function testAccess(started: () => RunningConsole): void {
     await page.getByRole('heading', { level: 1, name: 'Connections' }).waitFor();
     await page.getByRole('link', { name: 'main' }).waitFor();
     expect(await page.getByRole('link', { name: 'second' }).count()).toBe(0);
-    await closePage(page);
   });
 }

@@ -10,7 +10,6 @@ import {
 } from '../../support/console/clusters-beside.js';
 import { recordSetsBeside } from '../../support/console/record-sets-beside.js';
 import {
-  closePage,
   type DevTeam,
   expectAccessible,
   type RunningConsole,
@@ -18,14 +17,12 @@ import {
 } from '../../support/console/start-console.js';
 
 /** Clusters: made by keyboard, used, retried and deleted. */
-export function testClusters(started: () => RunningConsole): void {
-  let running: RunningConsole;
+export function testClusters(running: () => RunningConsole): void {
   let clusters: ReturnType<typeof clustersBeside>;
   let sets: ReturnType<typeof recordSetsBeside>;
   beforeAll(async () => {
-    running = started();
-    clusters = clustersBeside(running);
-    sets = recordSetsBeside(running);
+    clusters = clustersBeside(running());
+    sets = recordSetsBeside(running());
     await clusters.hurryGarden();
   });
   const declareReady = async (name: string) => {
@@ -34,8 +31,8 @@ export function testClusters(started: () => RunningConsole): void {
   };
 
   it('creates a cluster by keyboard, after its plan was shown', async () => {
-    const empty = running.dev.teams[1] as DevTeam;
-    const page = await running.open(`/teams/${empty.slug}/clusters`, { sessionid: empty.admin.sessionid });
+    const empty = running().dev.teams[1] as DevTeam;
+    const page = await running().open(`/teams/${empty.slug}/clusters`, { sessionid: empty.admin.sessionid });
     await page.getByText('No clusters. A draft costs nothing.').waitFor();
     await page.keyboard.press('n');
     await headingOf(page, 'Create cluster').waitFor();
@@ -51,12 +48,11 @@ export function testClusters(started: () => RunningConsole): void {
     await headingOf(page, 'web').waitFor();
     await page.getByText('Ready', { exact: true }).waitFor();
     await page.locator(':focus').waitFor();
-    await closePage(page);
   });
 
   it('connects by a command, or by a kubeconfig whose key is copied and not shown', async () => {
     await declareReady('reached');
-    const page = await running.open('/teams/acme/clusters/reached/access');
+    const page = await running().open('/teams/acme/clusters/reached/access');
     const connect = page.getByRole('button', { name: 'Connect' });
     await connect.press('Enter');
     await page.getByRole('menuitem', { name: 'Read only, 8 h' }).press('Enter');
@@ -83,12 +79,11 @@ export function testClusters(started: () => RunningConsole): void {
     await expectAccessible(page);
     await page.keyboard.press('Escape');
     await waitForFocus(connect);
-    await closePage(page);
   });
 
   it('changes a pool in its place, by a plan of nodes and cost', async () => {
     await declareReady('scaled');
-    const page = await running.open('/teams/acme/clusters/scaled');
+    const page = await running().open('/teams/acme/clusters/scaled');
     const maximum = page.getByLabel('Maximum of general');
     // What is loaded of the machines and the nodes widens the row.
     await page.getByRole('row', { name: /general .*cores.*\d of \d/ }).waitFor();
@@ -114,12 +109,11 @@ export function testClusters(started: () => RunningConsole): void {
     await adding.getByRole('button', { name: 'Add a pool to scaled' }).press('Enter');
     await page.getByLabel('Maximum of batch').waitFor();
     await page.getByText(/saved cluster: batch: new pool/).waitFor();
-    await closePage(page);
   });
 
   it('gives a cluster a schedule by keyboard, and says what it says next and what it saves', async () => {
     await declareReady('nightly');
-    const page = await running.open('/teams/acme/clusters/nightly');
+    const page = await running().open('/teams/acme/clusters/nightly');
     const sleep = page.getByRole('region', { name: 'Sleep' });
     await sleep.getByRole('button', { name: 'Add schedule' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Change the schedule of nightly' });
@@ -144,12 +138,11 @@ export function testClusters(started: () => RunningConsole): void {
     });
     await page.reload();
     await sleep.getByText(/^Saved since .*ago\): 41\.30 EUR$/).waitFor();
-    await closePage(page);
   });
 
   it('puts a name on a cluster once it showed what is installed, and takes it off', async () => {
     await declareReady('named');
-    const page = await running.open('/teams/acme/clusters/named');
+    const page = await running().open('/teams/acme/clusters/named');
     await page.getByRole('button', { name: 'Add name' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Add a name to named' });
     const name = dialog.getByLabel('Name', { exact: true });
@@ -169,14 +162,13 @@ export function testClusters(started: () => RunningConsole): void {
     await page.getByLabel('Type shop.acme to confirm').fill('shop.acme');
     await page.keyboard.press('Enter');
     await row.waitFor({ state: 'detached' });
-    await closePage(page);
   });
 
   it('shows on its page why an operation failed and who has to act, and retries it', async () => {
     const effect = { codes: ['ERR_INFRA_QUOTA_EXCEEDED'], message: 'Server limit reached.' };
     await clusters.admin('POST', '/garden/shoot-faults', [{ operations: ['Create'], times: null, effect }]);
     await clusters.declare('batch');
-    const page = await running.open('/teams/acme/clusters');
+    const page = await running().open('/teams/acme/clusters');
     await page
       .getByRole('row', { name: /^batch/ })
       .getByRole('link', { name: /Creating/ })
@@ -193,7 +185,6 @@ export function testClusters(started: () => RunningConsole): void {
     await page.getByText('Ready', { exact: true }).waitFor();
     await page.getByText(/^All \d+ checks pass$/).waitFor();
     await now.waitFor({ state: 'detached' });
-    await closePage(page);
   });
 
   it('deletes a cluster once its name was typed, says what is lost, and afterwards who deleted it', async () => {
@@ -202,14 +193,14 @@ export function testClusters(started: () => RunningConsole): void {
     const value = await clusters.addressOfNewest();
     await sets.dns('POST', '', { name: 'unwanted.acme', type: 'A', records: [{ value }] });
     await waitFor('the address to be known', async () => {
-      const { json } = await running.api('POST', `${CLUSTERS}/unwanted/hibernate/?dryRun=true`);
+      const { json } = await running().api('POST', `${CLUSTERS}/unwanted/hibernate/?dryRun=true`);
       return (json as { recordSets: unknown[] }).recordSets.length === 1;
     });
     // The deletion lasts until the page has shown it.
     await clusters.admin('POST', '/garden/shoot-faults', [
       { operations: ['Delete'], times: null, effect: { stuck: true } },
     ]);
-    const page = await running.open('/teams/acme/clusters/unwanted/danger');
+    const page = await running().open('/teams/acme/clusters/unwanted/danger');
     const remove = async () => {
       await page.getByRole('button', { name: 'More actions of unwanted' }).press('Enter');
       await page.getByRole('menuitem', { name: 'Delete…' }).press('Enter');
@@ -238,14 +229,12 @@ export function testClusters(started: () => RunningConsole): void {
     await page.getByText(/^unwanted was deleted on .* by admin@acme\.test\.$/).waitFor();
     await page.getByRole('link', { name: 'All clusters' }).press('Enter');
     await headingOf(page, 'Clusters').waitFor();
-    await closePage(page);
 
-    const records = await running.open('/teams/acme/dns/records');
+    const records = await running().open('/teams/acme/dns/records');
     await records.getByText('1 record set with an address that is gone').press('Enter');
     await records.getByText(/was the node .* of cluster unwanted until/).waitFor();
     await expectAccessible(records);
     await sets.dns('DELETE', '/unwanted.acme/A');
     await records.getByText('1 record set with an address that is gone').waitFor({ state: 'detached' });
-    await closePage(records);
   });
 }

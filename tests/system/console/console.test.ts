@@ -1,5 +1,5 @@
 import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { missingBrowser } from '../../support/console/browser.js';
 import { type RunningConsole, startConsole } from '../../support/console/start-console.js';
 import { testAccess } from './access.js';
@@ -18,6 +18,7 @@ describeNeeding(describe, missing, 'the console', () => {
   beforeAll(async () => {
     running = await startConsole({ BILLING_WEBHOOK_SECRETS: BILLING_SECRET });
   });
+  afterEach(() => running?.closePages());
   afterAll(() => running?.stop());
 
   describe('for every page', () => testFrame(() => running));

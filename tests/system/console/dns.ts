@@ -1,24 +1,22 @@
 import { beforeAll, beforeEach, expect, it } from '@jest/globals';
 import { recordSetsBeside, rowOf } from '../../support/console/record-sets-beside.js';
-import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+import { expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 /** Record sets and a zone file of the first team, by keyboard alone. Each test begins without record sets. */
-export function testDns(started: () => RunningConsole): void {
-  let running: RunningConsole;
+export function testDns(running: () => RunningConsole): void {
   let sets: ReturnType<typeof recordSetsBeside>;
   beforeAll(() => {
-    running = started();
-    sets = recordSetsBeside(running);
+    sets = recordSetsBeside(running());
   });
 
   beforeEach(() => sets.removeAll());
 
   it('adds, changes in place, clones and removes a set, with its problems while typing', async () => {
-    const page = await running.open('/teams/acme/dns/records');
+    const page = await running().open('/teams/acme/dns/records');
     await page.getByText('No record sets yet. Names end in acme.').waitFor();
     await page.keyboard.press('n');
     const name = page.getByLabel('Name', { exact: true });
-    await name.fill(`www.globex.${running.dev.zoneName}`);
+    await name.fill(`www.globex.${running().dev.zoneName}`);
     await page.getByLabel('Value 1').fill('192.0.2');
     await page.getByText('The name does not belong to you.').waitFor();
     await page.getByText('"192.0.2" is not an IPv4 address.').waitFor();
@@ -26,7 +24,7 @@ export function testDns(started: () => RunningConsole): void {
     await page.locator('[aria-invalid="true"]:focus').waitFor();
     expect(await page.locator('[aria-invalid="true"]').count()).toBe(2);
     await name.fill('www');
-    await page.getByText(`.acme.${running.dev.zoneName}`, { exact: true }).waitFor();
+    await page.getByText(`.acme.${running().dev.zoneName}`, { exact: true }).waitFor();
     await page.getByLabel('Value 1').fill('192.0.2.7');
     await page.getByLabel('Labels').fill('env=prod');
     await expectAccessible(page);
@@ -72,29 +70,27 @@ export function testDns(started: () => RunningConsole): void {
     await page.getByRole('button', { name: 'Discard' }).press('Enter');
     await page.getByText('1 record set. 1 of 200 records are used.').waitFor();
     expect((await sets.dns('GET', '/www.acme/A')).status).toBe(404);
-    await closePage(page);
   });
 
   it('opens a set at an address of its own, and plans what it was before', async () => {
     await sets.addApi();
     await sets.dns('POST', '/api.acme/A/actions/set_records', { records: [{ value: '192.0.2.2' }] });
-    const page = await running.open('/teams/acme/dns/records?type=A', { width: 390 });
+    const page = await running().open('/teams/acme/dns/records?type=A', { width: 390 });
     await page.getByRole('link', { name: 'api.acme' }).press('Enter');
     await page.waitForURL(/\/dns\/records\/api\.acme\/A\?type=A$/);
-    const drawer = page.getByRole('dialog', { name: `api.acme.${running.dev.zoneName} A` });
-    await drawer.getByText(`dig +short api.acme.${running.dev.zoneName} A`).waitFor();
+    const drawer = page.getByRole('dialog', { name: `api.acme.${running().dev.zoneName} A` });
+    await drawer.getByText(`dig +short api.acme.${running().dev.zoneName} A`).waitFor();
     await drawer.getByText('created record set api.acme').first().waitFor();
     await expectAccessible(page);
     await drawer.getByRole('button', { name: 'Restore what was before' }).first().press('Enter');
     await drawer.waitFor({ state: 'detached' });
     await page.getByRole('button', { name: 'Review', exact: true }).press('Enter');
     await page.getByRole('dialog', { name: 'Review' }).getByText('192.0.2.1', { exact: true }).waitFor();
-    await closePage(page);
   });
 
   it('shows what a colleague changes, and plans several lines that are pasted', async () => {
     await sets.addApi();
-    const page = await running.open('/teams/acme/dns/records');
+    const page = await running().open('/teams/acme/dns/records');
     await rowOf(page, 'api.acme').getByText('192.0.2.1').waitFor();
     await sets.dns('POST', '/api.acme/A/actions/set_records', { records: [{ value: '192.0.2.2' }] });
     await rowOf(page, 'api.acme')
@@ -106,13 +102,12 @@ export function testDns(started: () => RunningConsole): void {
     await rowOf(page, 'api.acme').focus();
     await page.keyboard.press('Control+v');
     await page.getByText('Adds 2 record sets. Then 3 of 200 records are used.').waitFor();
-    await closePage(page);
   });
 
   it('says which ACME challenges nobody took away, and plans their removal', async () => {
     const add = (name: string) => sets.dns('POST', '', { name, type: 'TXT', records: [{ value: '"a-challenge"' }] });
     for (const name of ['_acme-challenge.old.acme', '_acme-challenge.new.acme']) await add(name);
-    const page = await running.open('/teams/acme/dns/tokens');
+    const page = await running().open('/teams/acme/dns/tokens');
     await page.getByText('Live', { exact: true }).waitFor();
     await page.context().route('**/record-set-changes/', async (route) => {
       const answer = await route.fetch();
@@ -129,6 +124,5 @@ export function testDns(started: () => RunningConsole): void {
     await page.getByRole('button', { name: 'Apply 1 change' }).press('Enter');
     await rowOf(page, '_acme-challenge.old.acme').waitFor({ state: 'detached' });
     await rowOf(page, '_acme-challenge.new.acme').waitFor();
-    await closePage(page);
   });
 }

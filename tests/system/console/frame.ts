@@ -1,27 +1,22 @@
-import { beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { corralCommand } from '../../support/cli/corral.js';
-import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+import { expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 /** The frame around all pages, and signing in. */
-export function testFrame(started: () => RunningConsole): void {
-  let running: RunningConsole;
-  beforeAll(() => {
-    running = started();
-  });
-  const url = (path: string) => `${running.dev.baseUrl}${path}`;
+export function testFrame(running: () => RunningConsole): void {
+  const url = (path: string) => `${running().dev.baseUrl}${path}`;
 
   it('sends a person without a session to the sign-in, and then to where they wanted to go', async () => {
-    const page = await running.open('/teams/acme/dns/records?filter=www', { sessionid: null });
+    const page = await running().open('/teams/acme/dns/records?filter=www', { sessionid: null });
     await page.getByRole('button', { name: /member@acme\.test/ }).press('Enter');
     await page.waitForURL(url('/console/teams/acme/dns/records?filter=www'));
     await page.getByRole('heading', { level: 1, name: 'Record sets' }).waitFor();
     const stored = await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }));
     expect(stored).not.toMatch(/[A-Za-z0-9]{64}/);
-    await closePage(page);
   });
 
   it('leads from the root of the service to the home of the last team, and jumps from there by keyboard', async () => {
-    const page = await running.open('/');
+    const page = await running().open('/');
     await page.goto(url('/'));
     await page.waitForURL(url('/console/teams/acme'));
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
@@ -39,14 +34,13 @@ export function testFrame(started: () => RunningConsole): void {
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keyboard' }).waitFor();
     await page.keyboard.press('Escape');
-    await closePage(page);
   });
 
   it('serves the page with a strict policy and a nonce of its own, never cached, and assets for ever', async () => {
     const [first, second] = await Promise.all([fetch(url('/console/')), fetch(url('/console/teams/acme/any/place'))]);
     const policy = first.headers.get('content-security-policy') ?? '';
     expect(policy).toContain("script-src 'self';");
-    expect(policy).toContain(`connect-src 'self' ${new URL(running.dev.dnsUrl).origin};`);
+    expect(policy).toContain(`connect-src 'self' ${new URL(running().dev.dnsUrl).origin};`);
     expect(policy).not.toContain('unsafe');
     expect(first.headers.get('cache-control')).toBe('no-store');
     const nonce = /'nonce-([^']+)'/.exec(policy)?.[1];
@@ -66,7 +60,7 @@ export function testFrame(started: () => RunningConsole): void {
     const corral = await corralCommand();
     const login = corral.start(['login', '--url', url(''), '--device']);
     const [, address = '', code = ''] = await login.untilSaid(/(http\S+)[\s\S]*?([A-Z]{4}-[A-Z]{4})/);
-    const page = await running.open('/', { sessionid: null });
+    const page = await running().open('/', { sessionid: null });
     await page.goto(address);
     await page.getByRole('button', { name: /member@globex\.test/ }).press('Enter');
     await page.locator('input:focus').waitFor();
@@ -79,7 +73,6 @@ export function testFrame(started: () => RunningConsole): void {
     await page.getByRole('button', { name: 'Allow', exact: true }).click();
     await page.getByRole('status').getByText('is signed in as you').waitFor();
     expect(await login.ended).toMatchObject({ code: 0, out: expect.stringContaining('team globex') });
-    await closePage(page);
     await corral.remove();
   });
 }

@@ -1,16 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { waitFor } from '@corral/testing';
-import { beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { clustersBeside } from '../../support/console/clusters-beside.js';
 import { recordSetsBeside } from '../../support/console/record-sets-beside.js';
-import {
-  closePage,
-  expectAccessible,
-  type RunningConsole,
-  signIn,
-  waitForFocus,
-} from '../../support/console/start-console.js';
+import { expectAccessible, type RunningConsole, signIn, waitForFocus } from '../../support/console/start-console.js';
 
 type Control = readonly [role: 'button' | 'link' | 'textbox', name: string];
 type Person = 'admin' | 'member' | 'viewer';
@@ -41,27 +35,22 @@ const controls: readonly (readonly [path: string, control: Control, people: read
 ];
 
 /** Roles in the team, and the room in which people, robots and issuers are given them. */
-export function testRoles(started: () => RunningConsole): void {
-  let running: RunningConsole;
-  beforeAll(() => {
-    running = started();
-  });
-
+export function testRoles(running: () => RunningConsole): void {
   const headingOf = (page: Page, name: string | RegExp) => page.getByRole('heading', { level: 1, name }).waitFor();
   /** What the browser keeps beyond the page. */
   const keptBy = (page: Page) =>
     page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, window.location.href]));
   const clustersWith = async (token: string) =>
     (
-      await fetch(`${running.dev.baseUrl}/api/v1/teams/acme/clusters/`, {
+      await fetch(`${running().dev.baseUrl}/api/v1/teams/acme/clusters/`, {
         headers: { authorization: `Bearer ${token}` },
       })
     ).status;
 
   /** Opens the start page of an invited person, who joins there. */
   const joinAsViewer = async (email: string): Promise<Page> => {
-    await running.api('POST', '/a/acme/team/api/invitations/', { email, role: 'viewer' });
-    const page = await running.open('/', { sessionid: await signIn(running, email) });
+    await running().api('POST', '/a/acme/team/api/invitations/', { email, role: 'viewer' });
+    const page = await running().open('/', { sessionid: await signIn(running(), email) });
     await headingOf(page, 'You are not in any team');
     await page.getByText(`Signed in as ${email}`).waitFor();
     await page.getByText('You can read everything of the team and change nothing.').waitFor();
@@ -72,10 +61,10 @@ export function testRoles(started: () => RunningConsole): void {
   };
 
   it('lets a viewer join from the start page, and read record sets, zone file, demos and clusters', async () => {
-    const clusters = clustersBeside(running);
+    const clusters = clustersBeside(running());
     await clusters.hurryGarden();
     await clusters.declare('seen');
-    const sets = recordSetsBeside(running);
+    const sets = recordSetsBeside(running());
     await sets.removeAll();
     await sets.addApi();
     const page = await joinAsViewer('viewer@example.org');
@@ -96,25 +85,24 @@ export function testRoles(started: () => RunningConsole): void {
       .waitFor();
 
     await clusters.untilReady('seen');
-    await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme/clusters/seen`);
+    await page.goto(`${running().dev.consoleUrl.replace(/\/$/, '')}/teams/acme/clusters/seen`);
     await page.getByRole('button', { name: 'Connect' }).click();
     expect(await page.getByRole('menuitem').allTextContents()).toEqual(['Read only, 8 h']);
     await page.getByRole('menuitem').click();
     await page.getByRole('button', { name: 'Issue kubeconfig' }).press('Enter');
     await page.getByRole('region', { name: 'kubeconfig', exact: true }).getByText('kind: Config').waitFor();
     await page.getByRole('row', { name: /viewer@example\.org read only/ }).waitFor();
-    await closePage(page);
   });
 
   // The other tests press what administrators have.
   it.each(['member', 'viewer'] as const)(
     'offers what the role %s may do on each page, and no more, stores no token and loads nothing from elsewhere',
     async (person) => {
-      const [acme] = running.dev.teams;
+      const [acme] = running().dev.teams;
       const page =
         person === 'viewer'
           ? await joinAsViewer('watcher@example.org')
-          : await running.open('/teams/acme', { sessionid: acme?.[person].sessionid ?? null });
+          : await running().open('/teams/acme', { sessionid: acme?.[person].sessionid ?? null });
       await headingOf(page, 'Home');
       const forbidden: string[] = [];
       const origins = new Set<string>();
@@ -125,7 +113,7 @@ export function testRoles(started: () => RunningConsole): void {
       });
       const offered: unknown[] = [];
       for (const path of new Set(controls.map(([each]) => each))) {
-        await page.goto(`${running.dev.consoleUrl.replace(/\/$/, '')}/teams/acme${path}`);
+        await page.goto(`${running().dev.consoleUrl.replace(/\/$/, '')}/teams/acme${path}`);
         await page.getByText('Live', { exact: true }).first().waitFor();
         await headingOf(page, /./);
         await waitFor(`${path} to be loaded`, async () => (await page.getByText(/^Loading/).count()) === 0);
@@ -136,23 +124,23 @@ export function testRoles(started: () => RunningConsole): void {
       }
       expect(offered).toEqual(controls.map(([path, [, name], people]) => [path, name, people.includes(person)]));
       expect(kept).toEqual(kept.map(() => expect.not.stringMatching(/[A-Za-z0-9_-]{32}/)));
-      const { baseUrl, dnsUrl } = running.dev;
+      const { baseUrl, dnsUrl } = running().dev;
       expect([...origins].sort()).toEqual([new URL(baseUrl).origin, new URL(dnsUrl).origin].sort());
       expect(forbidden).toEqual([]);
-      await closePage(page);
     },
   );
 
   it('shows a stranger nothing of the team, on whichever page', async () => {
-    const page = await running.open('/teams/acme/access', { sessionid: running.dev.teams[1]?.admin.sessionid ?? null });
+    const page = await running().open('/teams/acme/access', {
+      sessionid: running().dev.teams[1]?.admin.sessionid ?? null,
+    });
     await headingOf(page, 'You are not in the team acme');
     expect(await page.getByText('admin@acme.test').count()).toBe(0);
     await page.getByRole('button', { name: 'Sign out' }).waitFor();
-    await closePage(page);
   });
 
   it('makes a robot, rotates its tokens and ends it, by keyboard', async () => {
-    const page = await running.open('/teams/acme/access');
+    const page = await running().open('/teams/acme/access');
     const create = page.getByRole('button', { name: 'New robot' });
     await create.press('Enter');
     await waitForFocus(page.getByRole('textbox', { name: 'Name' }));
@@ -193,6 +181,5 @@ export function testRoles(started: () => RunningConsole): void {
     await page.keyboard.press('Enter');
     await page.getByText('No robots.').waitFor();
     expect(await clustersWith(fresh)).toBe(401);
-    await closePage(page);
   });
 }

@@ -1,28 +1,23 @@
 import { createHmac } from 'node:crypto';
 import { waitFor } from '@corral/testing';
-import { beforeAll, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import { recordSetsBeside } from '../../support/console/record-sets-beside.js';
-import { closePage, expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
+import { expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 export const BILLING_SECRET = 'secret-of-the-billing-system-for-tests';
 
 /** People and settings, the audit log and usage. */
-export function testTeam(started: () => RunningConsole): void {
-  let running: RunningConsole;
-  beforeAll(() => {
-    running = started();
-  });
-
+export function testTeam(running: () => RunningConsole): void {
   const linkInMailTo = (email: string): Promise<string> =>
     waitFor(`the mail to ${email}`, async () => {
-      const response = await fetch(`${running.dev.upstream.adminUrl}/admin/mails`);
+      const response = await fetch(`${running().dev.upstream.adminUrl}/admin/mails`);
       const { mails } = (await response.json()) as { mails: { recipients: string[]; text: string }[] };
       const mail = mails.find(({ recipients }) => recipients.includes(email));
       return /http\S+\/invitations\/\S+/.exec(mail?.text ?? '')?.[0] ?? false;
     });
 
   it('invites by keyboard; another person accepts from the mail, becomes an administrator and is removed', async () => {
-    const page = await running.open('/teams/acme/access');
+    const page = await running().open('/teams/acme/access');
     await page.getByRole('row', { name: /member@acme\.test/ }).waitFor();
     await page.keyboard.press('n');
     await page.keyboard.type('ada@example.org');
@@ -30,7 +25,7 @@ export function testTeam(started: () => RunningConsole): void {
     await page.getByRole('row', { name: /ada@example\.org/ }).waitFor();
     await expectAccessible(page);
 
-    const invited = await running.open('/sign-in', { sessionid: null });
+    const invited = await running().open('/sign-in', { sessionid: null });
     await invited.goto(await linkInMailTo('ada@example.org'));
     await invited.getByLabel('E-mail address').fill('ada@example.org');
     await invited.keyboard.press('Enter');
@@ -60,19 +55,17 @@ export function testTeam(started: () => RunningConsole): void {
     await invited.reload();
     await invited.getByRole('heading', { level: 1, name: 'You are not in the team acme' }).waitFor();
     await expectAccessible(invited);
-    await closePage(invited);
-    await closePage(page);
   });
 
   it('invites somebody without a team, who finds the invitation after signing in and declines it', async () => {
-    const page = await running.open('/teams/acme/access');
+    const page = await running().open('/teams/acme/access');
     await page.getByRole('row', { name: /member@acme\.test/ }).waitFor();
     await page.keyboard.press('n');
     await page.keyboard.type('grace@example.org');
     await page.keyboard.press('Enter');
     await page.getByRole('row', { name: /grace@example\.org/ }).waitFor();
 
-    const invited = await running.open('/sign-in', { sessionid: null });
+    const invited = await running().open('/sign-in', { sessionid: null });
     await invited.getByLabel('E-mail address').fill('grace@example.org');
     await invited.keyboard.press('Enter');
     await invited.getByText(/invites you to the team acme/).waitFor();
@@ -84,8 +77,6 @@ export function testTeam(started: () => RunningConsole): void {
     await page.reload();
     await page.getByRole('row', { name: /member@acme\.test/ }).waitFor();
     await page.getByRole('row', { name: /grace@example\.org/ }).waitFor({ state: 'detached' });
-    await closePage(invited);
-    await closePage(page);
   });
 
   it('renames the team, and shows its subscription as the billing system states it', async () => {
@@ -105,11 +96,11 @@ export function testTeam(started: () => RunningConsole): void {
     const seconds = Math.floor(Date.now() / 1_000);
     const v1 = createHmac('sha256', BILLING_SECRET).update(`${seconds}.${body}`).digest('hex');
     const headers = { 'content-type': 'application/json', 'corral-signature': `t=${seconds},v1=${v1}` };
-    const stated = await fetch(`${running.dev.baseUrl}/billing/webhook/`, { method: 'POST', headers, body });
+    const stated = await fetch(`${running().dev.baseUrl}/billing/webhook/`, { method: 'POST', headers, body });
     expect(stated.status).toBe(200);
 
-    const sessionid = running.dev.teams[1]?.admin.sessionid ?? null;
-    const page = await running.open('/teams/globex/settings', { sessionid });
+    const sessionid = running().dev.teams[1]?.admin.sessionid ?? null;
+    const page = await running().open('/teams/globex/settings', { sessionid });
     await page.getByText('Team plan').waitFor();
     await page.getByText('Billed by month. Ends on').waitFor();
     await page.getByRole('textbox', { name: 'Name' }).fill('Rockets');
@@ -121,16 +112,15 @@ export function testTeam(started: () => RunningConsole): void {
       'Rockets (globex)',
     );
     await expectAccessible(page);
-    await closePage(page);
   });
 
   it('takes back what an entry did, and names a later change that this loses', async () => {
-    const sets = recordSetsBeside(running);
+    const sets = recordSetsBeside(running());
     await sets.removeAll();
     await sets.addApi();
     const address = '/api.acme/A/actions/set_records';
     for (const value of ['192.0.2.66', '192.0.2.67']) await sets.dns('POST', address, { records: [{ value }] });
-    const page = await running.open('/teams/acme/audit?name=api.acme&action=dns.set_records');
+    const page = await running().open('/teams/acme/audit?name=api.acme&action=dns.set_records');
     await page.getByRole('button', { name: 'Details: Set the records of api.acme' }).last().press('Enter');
     await page.getByRole('button', { name: 'Undo Set the records of api.acme' }).press('Enter');
     const dialog = page.getByRole('dialog', { name: 'Undo Set the records of api.acme' });
@@ -144,11 +134,10 @@ export function testTeam(started: () => RunningConsole): void {
     expect(await sets.setAt('/api.acme/A')).toMatchObject({ rrset: { records: [{ value: '192.0.2.1' }] } });
     await dialog.getByRole('button', { name: 'Close', exact: true }).last().press('Enter');
     await dialog.waitFor({ state: 'hidden' });
-    await closePage(page);
   });
 
   it('shows what is recorded of the current hour, and says so when there is nothing', async () => {
-    const page = await running.open('/teams/acme');
+    const page = await running().open('/teams/acme');
     await page.getByRole('heading', { level: 1, name: 'Home' }).waitFor();
     await page.keyboard.press('g');
     await page.keyboard.press('u');
@@ -162,6 +151,5 @@ export function testTeam(started: () => RunningConsole): void {
       );
     await page.getByText('90 d', { exact: true }).click();
     await page.getByText('Nothing recorded in this time.').waitFor();
-    await closePage(page);
   });
 }

@@ -1,16 +1,16 @@
-import { useTeam } from '../shell/use-team.js';
-import { Page, Section } from '../ui/page.js';
-import { Issuers } from './issuers.js';
-import { People } from './people.js';
-import { Robots } from './robots.js';
-import { RolesMatrix } from './roles.js';
 import { useQueries, useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { clustersQuery } from '../api/queries.js';
 import { type Issue, issuedQuery, issuedTo, scopeWord } from '../clusters/recent-kubeconfigs.js';
+import { useTeam } from '../shell/use-team.js';
+import { Page, Section } from '../ui/page.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
 import { Table } from '../ui/table.js';
 import { Expiry, useNow } from '../ui/time.js';
+import { Issuers } from './issuers.js';
+import { People } from './people.js';
+import { Robots } from './robots.js';
+import { RolesMatrix } from './roles.js';
 
 /** The page shows who gets into the team: people, programs, and kubeconfigs that are still valid. */
 export function AccessPage() {

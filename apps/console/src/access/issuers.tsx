@@ -105,14 +105,7 @@ function RemoveIssuer({ issuer }: { readonly issuer: TrustedIssuerBody }) {
     await cache.invalidateQueries({ queryKey: issuersQuery(team).queryKey });
   };
   return (
-    <DangerAction
-      label="Remove"
-      target={name}
-      title={`Remove ${name}`}
-      confirmation={name}
-      action="Remove issuer"
-      onConfirm={remove}
-    >
+    <DangerAction label="Remove" target={name} action="Remove issuer" onConfirm={remove}>
       <p>
         Its pipelines get no token for {issuer.spec.serviceAccount} any more. The tokens that they have end at once.
       </p>

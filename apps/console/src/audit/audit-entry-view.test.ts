@@ -35,36 +35,17 @@ describe('who acted', () => {
 });
 
 describe('the record set before and after', () => {
+  const [a, b] = [body('a'), body('b')];
   test.each<[string, AuditEntry, ReturnType<typeof rrsetChangeOf>]>([
-    [
-      'a completed write',
-      entry('completed', { beforeBody: body('a'), afterBody: body('b') }),
-      { from: content('a'), to: content('b') },
-    ],
-    ['a deletion', entry('completed', { beforeBody: body('a') }), { from: content('a'), to: null }],
-    [
-      'a settled write that took effect',
-      entry('settled', { foundApplied: true, foundBody: body('b') }),
-      { from: null, to: content('b') },
-    ],
-    [
-      'a change outside Corral',
-      entry('observed', { beforeBody: body('a'), foundBody: body('b') }),
-      { from: content('a'), to: content('b') },
-    ],
-    [
-      'a set without optional members',
-      entry('completed', { afterBody: {} }),
-      { from: null, to: { ttl: null, records: [], labels: {} } },
-    ],
-    [
-      'a settled write without effect',
-      entry('settled', { foundApplied: false, beforeBody: body('a'), foundBody: body('a') }),
-      null,
-    ],
-    ['a refused write', entry('refused', { beforeBody: body('a') }), null],
+    ['a write', entry('completed', { beforeBody: a, afterBody: b }), { from: content('a'), to: content('b') }],
+    ['a deletion', entry('completed', { beforeBody: a }), { from: content('a'), to: null }],
+    ['a settled one', entry('settled', { foundApplied: true, foundBody: b }), { from: null, to: content('b') }],
+    ['another’s', entry('observed', { beforeBody: a, foundBody: b }), { from: content('a'), to: content('b') }],
+    ['little', entry('completed', { afterBody: {} }), { from: null, to: { ttl: null, records: [], labels: {} } }],
+    ['a settled write without effect', entry('settled', { foundApplied: false, beforeBody: a, foundBody: a }), null],
+    ['a refused write', entry('refused', { beforeBody: a }), null],
     ['an entry without bodies', entry('completed', {}), null],
-    ['a body that was cut', entry('completed', { beforeBody: '{"ttl":3', afterBody: body('b') }), null],
+    ['a body that was cut', entry('completed', { beforeBody: '{"ttl":3', afterBody: b }), null],
   ])('of %s', (_what, given, expected) => {
     expect(rrsetChangeOf(given)).toEqual(expected);
   });

@@ -97,57 +97,41 @@ function Filters() {
       search: ({ [name]: _old, ...others }) => (value === '' ? others : { ...others, [name]: value }),
       replace: true,
     });
+  const choice = (name: 'kind' | 'outcome' | 'action', label: string, names: Readonly<Record<string, string>>) => (
+    <NativeSelect
+      label={label}
+      value={filters[name] ?? ''}
+      data={withPresent(optionsOf(names), filters[name])}
+      onChange={(event) => set(name, event.currentTarget.value)}
+    />
+  );
+  const text = (name: 'name' | 'actor' | 'request_id', label: string, placeholder: string) => (
+    <DelayedInput
+      label={label}
+      placeholder={placeholder}
+      value={filters[name] ?? ''}
+      onChange={(value) => set(name, value)}
+      isFirst={name === 'name'}
+    />
+  );
+  const day = (name: 'from' | 'to', label: string, time: string) => (
+    <TextInput
+      type="date"
+      label={label}
+      value={filters[name]?.slice(0, 10) ?? ''}
+      onChange={({ currentTarget: { value } }) => set(name, value && `${value}T${time}Z`)}
+    />
+  );
   return (
     <search className={styles.filters}>
-      <NativeSelect
-        label="Kind"
-        value={filters.kind ?? ''}
-        data={optionsOf(auditKindNames)}
-        onChange={(event) => set('kind', event.currentTarget.value)}
-      />
-      <NativeSelect
-        label="Outcome"
-        value={filters.outcome ?? ''}
-        data={optionsOf(auditOutcomeNames)}
-        onChange={(event) => set('outcome', event.currentTarget.value)}
-      />
-      <DelayedInput
-        label="Target"
-        placeholder="Whole name"
-        value={filters.name ?? ''}
-        onChange={(value) => set('name', value)}
-        isFirst
-      />
-      <NativeSelect
-        label="Action"
-        value={filters.action ?? ''}
-        data={withPresent(optionsOf(actionNames), filters.action)}
-        onChange={(event) => set('action', event.currentTarget.value)}
-      />
-      <DelayedInput
-        label="Who"
-        placeholder="Whole address or name"
-        value={filters.actor ?? ''}
-        onChange={(value) => set('actor', value)}
-      />
-      <DelayedInput
-        label="Request"
-        placeholder="Whole ID"
-        value={filters.request_id ?? ''}
-        onChange={(value) => set('request_id', value)}
-      />
-      <TextInput
-        type="date"
-        label="From (UTC)"
-        value={filters.from?.slice(0, 10) ?? ''}
-        onChange={({ currentTarget: { value } }) => set('from', value && `${value}T00:00:00Z`)}
-      />
-      <TextInput
-        type="date"
-        label="Until (UTC)"
-        value={filters.to?.slice(0, 10) ?? ''}
-        onChange={({ currentTarget: { value } }) => set('to', value && `${value}T23:59:59Z`)}
-      />
+      {choice('kind', 'Kind', auditKindNames)}
+      {choice('outcome', 'Outcome', auditOutcomeNames)}
+      {text('name', 'Target', 'Whole name')}
+      {choice('action', 'Action', actionNames)}
+      {text('actor', 'Who', 'Whole address or name')}
+      {text('request_id', 'Request', 'Whole ID')}
+      {day('from', 'From (UTC)', '00:00:00')}
+      {day('to', 'Until (UTC)', '23:59:59')}
       {Object.keys(filters).length > 0 && <Button onClick={() => void navigate({ search: {} })}>Clear</Button>}
     </search>
   );

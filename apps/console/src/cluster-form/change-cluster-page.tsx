@@ -3,22 +3,22 @@ import type { Cluster, ClusterSpec, Operation } from '@corral/contracts';
 import { Button, NativeSelect } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { useMemo, useState, useEffect, useRef } from 'react';
+import { useEffect, useMemo, useRef, useState } from 'react';
 import { clusterQuery, operationsQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Page } from '../ui/page.js';
+import { clockOf } from '../ui/relative-time.js';
 import { Loaded } from '../ui/states.js';
+import { Table } from '../ui/table.js';
 import { useDraft } from '../ui/use-draft.js';
 import { ClusterEditor } from './cluster-editor.js';
 import { isSame } from './plan.js';
 import styles from './plan.module.css';
 import { PlanPanel } from './plan-panel.js';
-import { readDocument, textOf } from './spec-document.js';
-import { usePlan } from './use-plan.js';
-import { clockOf } from '../ui/relative-time.js';
-import { Table } from '../ui/table.js';
 import { fieldName, valueText } from './plan-text.js';
+import { readDocument, textOf } from './spec-document.js';
 import { type Choice, differencesOf, type FieldDifference, mergedText } from './three-way.js';
+import { usePlan } from './use-plan.js';
 
 /** Changes a cluster: form or YAML, with the plan beside it. */
 export function ChangeClusterPage() {

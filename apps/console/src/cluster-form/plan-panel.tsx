@@ -1,8 +1,9 @@
-import { isCorralError, type FieldProblem } from '@corral/client';
+import { type FieldProblem, isCorralError } from '@corral/client';
 import { type Cluster, type ClusterSpec, isOpenOperation } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
+import { useHotkeys } from '@mantine/hooks';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { useEffect, useRef, useState, type Ref } from 'react';
+import { type Ref, useRef, useState } from 'react';
 import { clusterQuery, operationsQuery, teamKey } from '../api/queries.js';
 import { doing } from '../api/words.js';
 import { useTeam } from '../shell/use-team.js';
@@ -12,9 +13,9 @@ import { Failed } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { applyPlan, type Plan, type PlanTarget } from './plan.js';
 import styles from './plan.module.css';
+import { fieldName } from './plan-text.js';
 import { PlanView } from './plan-view.js';
 import type { Planning } from './use-plan.js';
-import { fieldName } from './plan-text.js';
 
 export interface PlanPanelProps {
   readonly target: PlanTarget;
@@ -76,7 +77,8 @@ export function PlanPanel(props: PlanPanelProps) {
     if (fields.length === 1 && only !== undefined && only.pointer !== '' && onReveal) onReveal(only.pointer);
     else refusals.current?.focus();
   };
-  usePressByKeyboard(press);
+  // Also from the fields of the form, and the editor.
+  useHotkeys([['mod+Enter', ({ repeat }) => !repeat && press()]], [], true);
   return (
     <section className={styles.side} aria-label="Plan">
       <h2>Plan</h2>
@@ -122,21 +124,6 @@ export function PlanPanel(props: PlanPanelProps) {
 
 const poolNamesOf = (spec: unknown): string[] =>
   ((spec as Partial<ClusterSpec> | null)?.nodePools ?? []).map(({ name }) => name);
-
-/** Ctrl or ⌘ with Enter, also from the fields of the form. */
-function usePressByKeyboard(press: () => void): void {
-  const latest = useRef(press);
-  latest.current = press;
-  useEffect(() => {
-    const onKey = (event: KeyboardEvent) => {
-      if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey) || event.repeat) return;
-      event.preventDefault();
-      latest.current();
-    };
-    window.addEventListener('keydown', onKey);
-    return () => window.removeEventListener('keydown', onKey);
-  }, []);
-}
 
 const failureOf = (error: unknown): string =>
   isCorralError(error) && error.isUnknownOutcome

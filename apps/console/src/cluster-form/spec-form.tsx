@@ -1,6 +1,6 @@
 import type { FieldProblem } from '@corral/client';
-import { type CatalogueBody, type ClusterSpec, type Connection, plans, type ClusterNetwork } from '@corral/contracts';
-import { Button, Checkbox, NativeSelect, TextInput } from '@mantine/core';
+import { type CatalogueBody, type ClusterNetwork, type ClusterSpec, type Connection, plans } from '@corral/contracts';
+import { Button, Checkbox, NativeSelect, TextInput, type TextInputProps } from '@mantine/core';
 import { planNames, regionText } from '../api/words.js';
 import styles from './plan.module.css';
 import { PoolFields } from './pool-fields.js';
@@ -32,35 +32,40 @@ export function SpecForm(props: SpecFormProps) {
   const at = (field: string) => ({ 'data-pointer': `/spec/${field}`, error: errorOf(field) });
   const versions = (catalogue?.kubernetesVersions ?? []).filter(({ newestOf }) => newestOf !== null);
   const pools = spec.nodePools ?? [];
+  const choice = (
+    field: 'connectionRef' | 'region' | 'kubernetesVersion',
+    label: string,
+    options: Parameters<typeof withPresent>[0],
+    description?: string,
+  ) => (
+    <NativeSelect
+      label={label}
+      description={description}
+      value={String(spec[field] ?? '')}
+      onChange={(event) => set([field], event.currentTarget.value)}
+      data={withPresent(options, spec[field])}
+      {...at(field)}
+    />
+  );
   return (
     <>
       {isNew ? (
         <>
-          <NativeSelect
-            label="Connection"
-            description="The cloud project in which the nodes run. It is fixed at creation."
-            value={spec.connectionRef ?? ''}
-            onChange={(event) => set(['connectionRef'], event.currentTarget.value)}
-            data={withPresent(
-              connections.map(({ metadata, status }) => ({
-                value: metadata.ref,
-                label: `${metadata.name} (${status.phase})`,
-              })),
-              spec.connectionRef,
-            )}
-            {...at('connectionRef')}
-          />
-          <NativeSelect
-            label="Region"
-            description="It is fixed at creation."
-            value={spec.region ?? ''}
-            onChange={(event) => set(['region'], event.currentTarget.value)}
-            data={withPresent(
-              (catalogue?.regions ?? []).map(({ name }) => ({ value: name, label: regionText(name) })),
-              spec.region,
-            )}
-            {...at('region')}
-          />
+          {choice(
+            'connectionRef',
+            'Connection',
+            connections.map(({ metadata, status }) => ({
+              value: metadata.ref,
+              label: `${metadata.name} (${status.phase})`,
+            })),
+            'The cloud project in which the nodes run. It is fixed at creation.',
+          )}
+          {choice(
+            'region',
+            'Region',
+            (catalogue?.regions ?? []).map(({ name }) => ({ value: name, label: regionText(name) })),
+            'It is fixed at creation.',
+          )}
         </>
       ) : (
         <p>
@@ -68,19 +73,14 @@ export function SpecForm(props: SpecFormProps) {
           to move.
         </p>
       )}
-      <NativeSelect
-        label="Kubernetes version"
-        value={String(spec.kubernetesVersion ?? '')}
-        onChange={(event) => set(['kubernetesVersion'], event.currentTarget.value)}
-        data={withPresent(
-          versions.map(({ version, newestOf, supportedUntil }) => ({
-            value: newestOf ?? version,
-            label: `${newestOf} (${version})${supportedUntil === null ? '' : `, until ${supportedUntil.slice(0, 10)}`}`,
-          })),
-          spec.kubernetesVersion,
-        )}
-        {...at('kubernetesVersion')}
-      />
+      {choice(
+        'kubernetesVersion',
+        'Kubernetes version',
+        versions.map(({ version, newestOf, supportedUntil }) => ({
+          value: newestOf ?? version,
+          label: `${newestOf} (${version})${supportedUntil === null ? '' : `, until ${supportedUntil.slice(0, 10)}`}`,
+        })),
+      )}
       <NativeSelect
         label="Tariff"
         value={spec.plan ?? (isNew ? 'payg' : '')}
@@ -173,6 +173,14 @@ function NetworkFields({ network, catalogue, isFixed, at, onField }: NetworkFiel
   }
   const defaults = catalogue?.network;
   const hasExisting = catalogue?.features.includes('existing-network') || network.existingNetwork !== undefined;
+  const text = (field: 'podCIDR' | 'serviceCIDR' | 'existingNetwork', props: TextInputProps) => (
+    <TextInput
+      value={network[field] ?? ''}
+      onChange={(event) => onField(field, event.currentTarget.value || undefined)}
+      {...props}
+      {...at(field)}
+    />
+  );
   return (
     <details className={styles.details}>
       <summary>Network ranges{network.podCIDR || network.serviceCIDR || network.nodeCIDR ? '' : ' (defaults)'}</summary>
@@ -190,29 +198,13 @@ function NetworkFields({ network, catalogue, isFixed, at, onField }: NetworkFiel
         )}
         {...at('nodeCIDR')}
       />
-      <TextInput
-        label="Range of the pods"
-        placeholder={defaults?.podCIDR ?? ''}
-        value={network.podCIDR ?? ''}
-        onChange={(event) => onField('podCIDR', event.currentTarget.value || undefined)}
-        {...at('podCIDR')}
-      />
-      <TextInput
-        label="Range of the services"
-        placeholder={defaults?.serviceCIDR ?? ''}
-        value={network.serviceCIDR ?? ''}
-        onChange={(event) => onField('serviceCIDR', event.currentTarget.value || undefined)}
-        {...at('serviceCIDR')}
-      />
-      {hasExisting && (
-        <TextInput
-          label="Existing network"
-          description="Name or id in the cloud project. Without it the cluster gets its own network."
-          value={network.existingNetwork ?? ''}
-          onChange={(event) => onField('existingNetwork', event.currentTarget.value || undefined)}
-          {...at('existingNetwork')}
-        />
-      )}
+      {text('podCIDR', { label: 'Range of the pods', placeholder: defaults?.podCIDR ?? '' })}
+      {text('serviceCIDR', { label: 'Range of the services', placeholder: defaults?.serviceCIDR ?? '' })}
+      {hasExisting &&
+        text('existingNetwork', {
+          label: 'Existing network',
+          description: 'Name or id in the cloud project. Without it the cluster gets its own network.',
+        })}
     </details>
   );
 }

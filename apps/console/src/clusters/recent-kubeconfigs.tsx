@@ -1,7 +1,7 @@
 import type { Cluster, ClusterAnswerBody } from '@corral/contracts';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { corral, itemsOf } from '../api/corral.js';
-import { teamKey } from '../api/queries.js';
+import { ofTeam } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Section } from '../ui/page.js';
 import { LoadedTable } from '../ui/table.js';
@@ -10,12 +10,15 @@ import { Expiry, Time } from '../ui/time.js';
 export type Issue = ClusterAnswerBody<'kubeconfigIssueList'>['items'][number];
 
 export const issuedQuery = (team: string, name: string) =>
-  queryOptions({
-    queryKey: [...teamKey(team), 'kubeconfig-issues', name],
-    queryFn: ({ signal }) => itemsOf(corral.listKubeconfigIssues({ team, name }, { signal })),
-    // No event announces a new issue.
-    staleTime: 10_000,
-  });
+  ofTeam(
+    team,
+    ['kubeconfig-issues', name],
+    (signal) => itemsOf(corral.listKubeconfigIssues({ team, name }, { signal })),
+    {
+      // No event announces a new issue.
+      staleTime: 10_000,
+    },
+  );
 
 export const issuedTo = ({ issuedTo: person, serviceAccount }: Issue): string =>
   person?.displayName ?? (serviceAccount === null ? 'a former user' : `service account ${serviceAccount}`);

@@ -12,17 +12,17 @@ import { Button, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/c
 import { useQuery } from '@tanstack/react-query';
 import { useParams, useSearch } from '@tanstack/react-router';
 import { useMemo, useState } from 'react';
-import { projectServerQuery, projectServersQuery, catalogueQuery } from '../api/queries.js';
+import { catalogueQuery, projectServerQuery, projectServersQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { Facts } from '../ui/facts.js';
+import { moneyRange } from '../ui/money.js';
 import { Page } from '../ui/page.js';
 import { Empty, Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { useDraft } from '../ui/use-draft.js';
 import { type AdoptionDraft, emptyAdoption } from './adoption.js';
 import { ConfirmAdoption } from './confirm-adoption.js';
-import { moneyRange } from '../ui/money.js';
 import '../ui/radio.css';
 
 const kindLabels: Readonly<Record<ServerKind, string>> = {

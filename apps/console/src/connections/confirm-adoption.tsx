@@ -1,15 +1,13 @@
-import { isCorralError, newIdempotencyKey } from '@corral/client';
 import { joinsByCommand, type ProjectServer } from '@corral/contracts';
-import { Button, Stack, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { TextInput } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { useState } from 'react';
 import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
+import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
 import { Panel } from '../ui/columns.js';
-import { Failed } from '../ui/states.js';
 import { type AdoptionDraft, adoptionSpec, nameToType, WIPE } from './adoption.js';
 
 export interface ConfirmAdoptionProps {
@@ -24,27 +22,26 @@ export function ConfirmAdoption({ connectionRef, draft, found, onAdopted }: Conf
   const { slug: team } = useTeam();
   const cache = useQueryClient();
   const navigate = useNavigate();
-  const [typedName, setTypedName] = useState('');
-  const [typedWord, setTypedWord] = useState('');
-  const [isRefused, setRefused] = useState(false);
-  const [idempotencyKey, setIdempotencyKey] = useState(newIdempotencyKey);
   const spec = adoptionSpec(draft, found);
   const name = nameToType(draft, found);
   const isMachine = joinsByCommand(draft.kind);
-  const adopt = useMutation({
-    mutationFn: (complete: NonNullable<typeof spec>) => {
+  const form = useApiForm({
+    initial: { name: '', word: '' },
+    check: (values) => ({
+      name: values.name.trim() === name ? null : `This is not ${name}.`,
+      word: values.word.trim() === WIPE ? null : `Type ${WIPE} in capital letters.`,
+    }),
+    aliases: { confirm: 'word' },
+    send: ({ word }, idempotencyKey) => {
       // What was typed is sent, so that the API judges the same word.
-      const body = { spec: complete, acknowledge: { confirm: typedWord.trim() } };
+      const body = { spec: spec as NonNullable<typeof spec>, acknowledge: { confirm: word.trim() } };
       return bodyOf(corral.adoptServer({ team, ref: connectionRef }, { body, idempotencyKey }));
     },
-    onSuccess: async () => {
+    onSaved: async () => {
       onAdopted();
       announce(`Adopting ${name}`);
       await cache.invalidateQueries({ queryKey: [...teamKey(team), 'servers', connectionRef] });
       await navigate({ to: '/teams/$team/connections/$ref', params: { team, ref: connectionRef } });
-    },
-    onError: (error) => {
-      if (isCorralError(error) && !error.isUnknownOutcome) setIdempotencyKey(newIdempotencyKey());
     },
   });
   if (spec === null) {
@@ -58,8 +55,6 @@ export function ConfirmAdoption({ connectionRef, draft, found, onAdopted }: Conf
       </Panel>
     );
   }
-  const isNameRight = typedName.trim() === name;
-  const isWordRight = typedWord.trim() === WIPE;
   return (
     <Panel>
       <h2>Adopt {name}</h2>
@@ -69,41 +64,16 @@ export function ConfirmAdoption({ connectionRef, draft, found, onAdopted }: Conf
           ? 'A cluster takes over the machine completely, once you run the join command on it.'
           : 'Its operating system is rebuilt. Its number, addresses, networks, volumes, firewalls and labels stay, and attached volumes keep their data.'}
       </p>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          setRefused(!isNameRight || !isWordRight);
-          if (isNameRight && isWordRight) adopt.mutate(spec);
-        }}
-      >
-        <Stack>
-          <TextInput
-            label={`Type ${name}, the ${isMachine ? 'number of the machine' : 'name of the server'}`}
-            value={typedName}
-            onChange={(event) => setTypedName(event.currentTarget.value)}
-            error={isRefused && !isNameRight ? `This is not ${name}.` : undefined}
-            classNames={{ input: 'mono' }}
-            autoComplete="off"
-            spellCheck={false}
-          />
-          <TextInput
-            label={`Type ${WIPE} to destroy its data`}
-            value={typedWord}
-            onChange={(event) => setTypedWord(event.currentTarget.value)}
-            error={isRefused && !isWordRight ? `Type ${WIPE} in capital letters.` : undefined}
-            classNames={{ input: 'mono' }}
-            autoComplete="off"
-            spellCheck={false}
-          />
-          <div>
-            <Button type="submit" variant="filled" color="bad" loading={adopt.isPending}>
-              Wipe and adopt {name}
-            </Button>
-          </div>
-        </Stack>
-      </form>
-      {adopt.error !== null && <Failed error={adopt.error} what="The server was not adopted." />}
+      <ApiFormFrame form={form} action={`Wipe and adopt ${name}`} failure="The server was not adopted." isDangerous>
+        <TextInput
+          label={`Type ${name}, the ${isMachine ? 'number of the machine' : 'name of the server'}`}
+          {...typed}
+          {...form.fields.getInputProps('name')}
+        />
+        <TextInput label={`Type ${WIPE} to destroy its data`} {...typed} {...form.fields.getInputProps('word')} />
+      </ApiFormFrame>
     </Panel>
   );
 }
+
+const typed = { classNames: { input: 'mono' }, autoComplete: 'off', spellCheck: false } as const;

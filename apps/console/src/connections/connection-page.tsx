@@ -1,33 +1,33 @@
+import { newIdempotencyKey } from '@corral/client';
 import { type Connection, isOpenOperation, type Operation } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
-import { useQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import { Link, useParams, useNavigate } from '@tanstack/react-router';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { Link, useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
+import { corral } from '../api/corral.js';
 import {
   clustersQuery,
   connectionQuery,
-  serversQuery,
-  operationsQuery,
-  teamKey,
   connectionsQuery,
+  operationsQuery,
+  serversQuery,
+  teamKey,
 } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
+import { announce } from '../ui/announcer.js';
 import { Copyable } from '../ui/copy.js';
+import { DangerAction } from '../ui/danger.js';
 import { Facts } from '../ui/facts.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page, Section } from '../ui/page.js';
-import { Empty, Loaded, Failed } from '../ui/states.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
 import { ClusterStatus, ConnectionStatus, OperationStatus } from '../ui/status.js';
 import { Time } from '../ui/time.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ChangeConnection } from './change-connection.js';
 import { clustersUsing, lastVerification, storyOf } from './connection-rules.js';
-import { ServerTable } from './server-table.js';
-import { newIdempotencyKey } from '@corral/client';
-import { corral } from '../api/corral.js';
-import { announce } from '../ui/announcer.js';
-import { DangerAction } from '../ui/danger.js';
 import { sendIfUnedited } from './send-if-unedited.js';
+import { ServerTable } from './server-table.js';
 
 /** One connection: what the provider says about it, what uses it, and its servers. */
 export function ConnectionPage() {

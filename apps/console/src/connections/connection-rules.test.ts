@@ -7,7 +7,6 @@ const operation = (of: object): Operation => of as Operation;
 describe('a connection', () => {
   test('is used by the clusters that name it', () => {
     const clusters = ['main', 'other', 'main'].map((connectionRef) => ({ spec: { connectionRef } }) as Cluster);
-
     expect(clustersUsing(clusters, 'main')).toHaveLength(2);
   });
 

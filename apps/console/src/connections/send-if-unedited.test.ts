@@ -1,40 +1,22 @@
 import { CorralError } from '@corral/client';
-import { describe, expect, jest, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { sendIfUnedited } from './send-if-unedited.js';
 
 const version = (generation: number, etag: string) => ({ metadata: { generation, etag } });
-const changed = new CorralError({ status: 412, code: 'precondition_failed', detail: 'It has changed.' });
+const refused = (status: number) => new CorralError({ status, code: 'precondition_failed', detail: 'No.' });
 
-describe('a conditional change', () => {
-  test('is sent again while only the status has changed', async () => {
-    const send = jest.fn(async (etag: string) => {
-      if (etag !== 'b') throw changed;
-      return 'done';
-    });
-
-    expect(await sendIfUnedited(version(1, 'a'), async () => version(1, 'b'), send)).toBe('done');
-    expect(send.mock.calls).toEqual([['a'], ['b']]);
-  });
-
-  test('is not sent again after another person’s change', async () => {
-    const send = jest.fn(async () => Promise.reject(changed));
-
-    await expect(sendIfUnedited(version(1, 'a'), async () => version(2, 'b'), send)).rejects.toBe(changed);
-    expect(send).toHaveBeenCalledTimes(1);
-  });
-
-  test('is given up after three attempts', async () => {
-    const send = jest.fn(async () => Promise.reject(changed));
-
-    await expect(sendIfUnedited(version(1, 'a'), async () => version(1, 'b'), send)).rejects.toBe(changed);
-    expect(send).toHaveBeenCalledTimes(3);
-  });
-
-  test('is not repeated for other refusals', async () => {
-    const refused = new CorralError({ status: 409, code: 'connection_in_use', detail: 'It is in use.' });
-    const send = jest.fn(async () => Promise.reject(refused));
-
-    await expect(sendIfUnedited(version(1, 'a'), async () => version(1, 'b'), send)).rejects.toBe(refused);
-    expect(send).toHaveBeenCalledTimes(1);
-  });
+test.each([
+  ['is sent again while only the status has changed', version(1, 'b'), 412, ['a', 'b'], 'done'],
+  ['is not sent again after another person’s change', version(2, 'b'), 412, ['a'], refused(412)],
+  ['is given up after three attempts', version(1, 'c'), 412, ['a', 'c', 'c'], refused(412)],
+  ['is not repeated for other refusals', version(1, 'b'), 409, ['a'], refused(409)],
+])('a conditional change %s', async (_what, now, status, sent, outcome) => {
+  const tags: string[] = [];
+  const send = async (etag: string) => {
+    tags.push(etag);
+    if (etag === 'b') return 'done';
+    throw refused(status);
+  };
+  const ended = await sendIfUnedited(version(1, 'a'), async () => now, send).catch((error: unknown) => error);
+  expect([tags, ended]).toEqual([sent, outcome]);
 });

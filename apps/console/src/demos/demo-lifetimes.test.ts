@@ -15,18 +15,14 @@ describe('the lifetimes of a demo', () => {
     expect(seconds.at(-1)).toBe(dnsLimits.demoTtlSecondsMax);
   });
 
-  test('of an extension end with the longest one that is left', () => {
-    expect(longer(60, 5 * 3_600)).toEqual(['1 hour', '4 hours', 'as long as possible']);
-    expect(longer(60, 600)).toEqual(['as long as possible']);
-  });
-
-  test('never end it earlier', () => {
-    expect(longer(4 * 3_600, 30 * 3_600)).toEqual(['1 day', 'as long as possible']);
-    expect(longer(5 * 3_600, 5 * 3_600)).toEqual([]);
-  });
-
-  test('are none shortly before its last possible end', () => {
-    expect(longer(100, 200)).toEqual([]);
-    expect(longer(-20, -10)).toEqual([]);
+  test.each([
+    ['end with the longest one that is left', 60, 5 * 3_600, ['1 hour', '4 hours', 'as long as possible']],
+    ['have the longest one alone', 60, 600, ['as long as possible']],
+    ['never end it earlier', 4 * 3_600, 30 * 3_600, ['1 day', 'as long as possible']],
+    ['are none at the last possible end', 5 * 3_600, 5 * 3_600, []],
+    ['are none shortly before it', 100, 200, []],
+    ['are none after it', -20, -10, []],
+  ])('of an extension %s', (_what, present, longest, labels) => {
+    expect(longer(present, longest)).toEqual(labels);
   });
 });

@@ -1,25 +1,25 @@
 import { isCorralError } from '@corral/client';
-import { dnsLimits, type DemoBody } from '@corral/contracts';
-import { Button, NativeSelect, TextInput, Group, Menu } from '@mantine/core';
-import { useQuery, useQueryClient, useMutation } from '@tanstack/react-query';
+import { type DemoBody, dnsLimits } from '@corral/contracts';
+import { Button, Group, Menu, NativeSelect, TextInput } from '@mantine/core';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import { demosQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
-import { useTeam } from '../shell/use-team.js';
-import { Page, Section } from '../ui/page.js';
-import { Empty, Failed } from '../ui/states.js';
-import { useFocusKept } from '../ui/use-focus-kept.js';
 import { bodyOf } from '../api/corral.js';
 import { dnsOf } from '../api/dns-client.js';
+import { demosQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
+import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, FormRow, useApiForm } from '../ui/api-form.js';
 import { Panel } from '../ui/columns.js';
-import { newLifetimes, LONGEST, longerLifetimes } from './demo-lifetimes.js';
 import { Copyable, Snippet } from '../ui/copy.js';
-import { ShownOnce } from '../ui/shown-once.js';
-import { Expiry, Time } from '../ui/time.js';
-import { announce } from '../ui/announcer.js';
 import { DangerAction } from '../ui/danger.js';
+import { Page, Section } from '../ui/page.js';
 import { dayOf } from '../ui/relative-time.js';
+import { ShownOnce } from '../ui/shown-once.js';
+import { Empty, Failed } from '../ui/states.js';
 import { LoadedTable } from '../ui/table.js';
+import { Expiry, Time } from '../ui/time.js';
+import { useFocusKept } from '../ui/use-focus-kept.js';
+import { LONGEST, longerLifetimes, newLifetimes } from './demo-lifetimes.js';
 
 /** Short-lived names with a token each, for workshops and previews. */
 export function DemosPage() {
@@ -208,8 +208,6 @@ function DemoTable() {
                   label="End"
                   target={demo.label}
                   button={{ variant: 'default', size: 'compact-xs' }}
-                  title={`End ${demo.label}`}
-                  confirmation={demo.label}
                   action="End demo"
                   onConfirm={() => end(demo.label)}
                 >

@@ -2,13 +2,11 @@ import '../ui/global.css';
 import '@mantine/core/styles/Switch.layer.css';
 import '../ui/radio.css';
 import '../ui/segmented-control.css';
-import { MantineProvider } from '@mantine/core';
-import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { QueryClient } from '@tanstack/react-query';
 import { createMemoryHistory, createRootRoute, createRouter, RouterProvider } from '@tanstack/react-router';
 import { createRoot } from 'react-dom/client';
-import { Announcer } from '../ui/announcer.js';
 import { applyDensity } from '../ui/density.js';
-import { colorSchemeManager, cssVariablesResolver, theme } from '../ui/theme.js';
+import { Themed } from '../ui/themed.js';
 import { Gallery } from './gallery.js';
 
 /*
@@ -20,16 +18,7 @@ applyDensity();
 const root = createRootRoute({ staticData: { title: 'Components' }, component: Gallery });
 const router = createRouter({ routeTree: root, history: createMemoryHistory() });
 createRoot(document.getElementById('root') as HTMLElement).render(
-  <MantineProvider
-    theme={theme}
-    cssVariablesResolver={cssVariablesResolver}
-    deduplicateCssVariables={false}
-    colorSchemeManager={colorSchemeManager}
-    defaultColorScheme="auto"
-  >
-    <QueryClientProvider client={new QueryClient()}>
-      <RouterProvider router={router as never} />
-    </QueryClientProvider>
-    <Announcer />
-  </MantineProvider>,
+  <Themed queries={new QueryClient()}>
+    <RouterProvider router={router as never} />
+  </Themed>,
 );

@@ -1,29 +1,29 @@
 import { isCorralError } from '@corral/client';
+import { type DnsTokenBody, writableTypes } from '@corral/contracts';
+import { Button, Checkbox, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { bodyOf, corral } from '../api/corral.js';
 import { dnsUsageQuery, dnsZoneQuery, teamKey } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
-import { useApiForm, type ApiForm, ApiFormFrame, FormRow } from '../ui/api-form.js';
+import { type ApiForm, ApiFormFrame, FormRow, useApiForm } from '../ui/api-form.js';
 import { Columns, Panel } from '../ui/columns.js';
 import { Page, Section } from '../ui/page.js';
+import { ShownOnce } from '../ui/shown-once.js';
 import { Empty, Loaded } from '../ui/states.js';
+import { Expiry } from '../ui/time.js';
+import { ClientConfigTabs } from './client-config-tabs.js';
 import { CoverageCheck } from './coverage-check.js';
 import {
   coverageOf,
   coverageText,
   emptyDraft,
-  problemsOf,
-  tokenWish,
   type Lifetime,
+  problemsOf,
   purposes,
   type TokenDraft,
+  tokenWish,
 } from './token-draft.js';
-import { type DnsTokenBody, writableTypes } from '@corral/contracts';
-import { Button, Checkbox, Group, NativeSelect, Radio, Stack, TextInput } from '@mantine/core';
-import { ShownOnce } from '../ui/shown-once.js';
-import { Expiry } from '../ui/time.js';
-import { ClientConfigTabs } from './client-config-tabs.js';
 import '../ui/radio.css';
 
 export function CreateTokenPage() {

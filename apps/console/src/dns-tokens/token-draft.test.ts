@@ -9,12 +9,9 @@ describe('the form of a new token', () => {
   test.each([
     ['ci.acme', 'ci.acme'],
     [' CI.acme. ', 'ci.acme'],
-    ['ci.acme.example.test', 'ci.acme'],
     ['ci.acme.example.test.', 'ci.acme'],
     ['example.test', 'example.test'],
-  ])('reads the name %j as %j', (typed, name) => {
-    expect(relativeName(typed, 'example.test')).toBe(name);
-  });
+  ])('reads the name %j as %j', (typed, name) => expect(relativeName(typed, 'example.test')).toBe(name));
 
   test('asks for a name, and for a name of the team', () => {
     const draft = { ...emptyDraft, isNarrowed: true, withinName: 'www.globex' };
@@ -52,13 +49,7 @@ describe('the form of a new token', () => {
   });
 
   test('becomes the body of the request', () => {
-    const draft = {
-      ...emptyDraft,
-      name: ' ci ',
-      isNarrowed: true,
-      withinName: 'CI.acme.example.test',
-      lifetime: 'never',
-    };
+    const draft = { ...emptyDraft, name: ' ci ', isNarrowed: true, withinName: ' CI.acme.example.test. ' };
 
     expect(tokenWish({ ...draft, types: ['TXT', 'A'], lifetime: 'never' }, place)).toEqual({
       name: 'ci',

@@ -1,21 +1,21 @@
 import { type DnsTokenBody, type DnsTokenState, ownerLabelOf, type TokenBody } from '@corral/contracts';
-import { Button, Group, NativeSelect, TextInput, PasswordInput } from '@mantine/core';
-import { useQuery, useMutation } from '@tanstack/react-query';
+import { Button, Group, NativeSelect, PasswordInput, TextInput } from '@mantine/core';
+import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { dnsTokensQuery, dnsUsageQuery } from '../api/queries.js';
-import { useTeam } from '../shell/use-team.js';
-import { LinkButton } from '../ui/link-button.js';
-import { Page, Section } from '../ui/page.js';
-import { Empty, Loaded, Failed } from '../ui/states.js';
-import { type ColumnsOf, Table } from '../ui/table.js';
-import { Expiry, Time } from '../ui/time.js';
-import { coverageText } from './token-draft.js';
-import { TokenStatus } from './token-status.js';
 import { type FormEvent, useState } from 'react';
 import { dnsOf, readToken } from '../api/dns-client.js';
+import { dnsTokensQuery, dnsUsageQuery } from '../api/queries.js';
+import { useTeam } from '../shell/use-team.js';
 import { Columns } from '../ui/columns.js';
 import { type Fact, Facts } from '../ui/facts.js';
+import { LinkButton } from '../ui/link-button.js';
+import { Page, Section } from '../ui/page.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
+import { type ColumnsOf, Table } from '../ui/table.js';
+import { Expiry, Time } from '../ui/time.js';
 import { CoverageCheck } from './coverage-check.js';
+import { coverageText } from './token-draft.js';
+import { TokenStatus } from './token-status.js';
 
 const states = ['active', 'expired', 'revoked', 'all'] as const satisfies readonly (DnsTokenState | 'all')[];
 

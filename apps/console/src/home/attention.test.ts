@@ -1,6 +1,6 @@
 import type { Cluster, Connection, DnsTokenBody, DnsUsageBody } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import { attentionOf } from './attention.js';
+import { attentionOf, type HomeFacts } from './attention.js';
 
 const now = Date.UTC(2026, 10, 22);
 const DAY_MS = 86_400_000;
@@ -36,82 +36,66 @@ describe('what needs attention', () => {
   it('is a failed operation, with what can be done about it', () => {
     const retryable = cluster('web', failed({ message: 'No room.', retryable: true }));
     const final = cluster('db', failed({ message: 'Wrong.', retryable: false }));
-
     expect(attentionOf({ clusters: [retryable, final] }, now)).toMatchObject([
       { subject: 'web', detail: 'No room.', action: 'Fix and retry', to: '/clusters/web' },
       { subject: 'db', detail: 'Wrong.', action: 'Show cluster' },
     ]);
   });
 
-  it('is a degraded cluster, with the condition that is broken', () => {
-    const conditions = [{ type: 'NodesReady', status: 'False', message: 'One node is not ready.' }];
-
-    expect(attentionOf({ clusters: [cluster('web', { phase: 'Degraded', conditions })] }, now)).toMatchObject([
+  const conditions = [{ type: 'NodesReady', status: 'False', message: 'One node is not ready.' }];
+  const pools = { nodePools: [{ name: 'metal', nodes: { ready: 0, total: 0 } }] };
+  const metal = { ...cluster('web', pools), spec: { nodePools: [{ name: 'metal', source: 'dedicated', maximum: 1 }] } };
+  const dangling = ['www.acme', 'api.acme'].map((name) => ({
+    ...{ zone: 'example.test', name, type: 'A' as const, values: ['192.0.2.1'] },
+    ...{ goneAt: inDays(-1), reason: 'It was a node.' },
+  }));
+  it.each<[string, HomeFacts, object]>([
+    [
+      'a degraded cluster, with the condition that is broken',
+      { clusters: [cluster('web', { phase: 'Degraded', conditions })] },
       { tone: 'warning', kind: 'Degraded', detail: 'One node is not ready.' },
-    ]);
-  });
-
-  it('is a pool whose machines have not joined', () => {
-    const waiting = {
-      ...cluster('web', { nodePools: [{ name: 'metal', nodes: { ready: 0, total: 0 } }] }),
-      spec: { nodePools: [{ name: 'metal', source: 'dedicated', maximum: 1 }] },
-    } as unknown as Cluster;
-
-    expect(attentionOf({ clusters: [waiting] }, now)).toMatchObject([
+    ],
+    [
+      'a pool whose machines have not joined',
+      { clusters: [metal as unknown as Cluster] },
       { tone: 'warning', subject: 'web', detail: 'metal waits for 1 machine.', to: '/clusters/web' },
-    ]);
-  });
-
-  it('is a record set that leads to an address which is gone', () => {
-    const set = (name: string) => ({
-      zone: 'example.test',
-      name,
-      type: 'A' as const,
-      values: ['192.0.2.1'],
-      goneAt: inDays(-1),
-      reason: 'It was a node.',
-    });
-    const [one] = attentionOf({ dangling: [set('www.acme')] }, now);
-    const [several] = attentionOf({ dangling: [set('www.acme'), set('api.acme')] }, now);
-
-    expect(one).toMatchObject({ subject: 'www.acme A', to: '/dns/records/www.acme/A' });
-    expect(one?.detail).toContain('It was a node.');
-    expect(several).toMatchObject({ detail: expect.stringContaining('1 other record set'), to: '/dns/records' });
-  });
-
-  it('is a rejected connection, with the number of clusters that wait', () => {
-    const clusters = [cluster('a', {}), cluster('b', {}), cluster('c', {}, 'other')];
-
-    expect(attentionOf({ clusters, connections: [connection('Rejected')] }, now)).toMatchObject([
+    ],
+    [
+      'a record set that leads to an address which is gone',
+      { dangling: dangling.slice(0, 1) },
+      { subject: 'www.acme A', detail: expect.stringContaining('It was a node.'), to: '/dns/records/www.acme/A' },
+    ],
+    [
+      'one entry for several of them',
+      { dangling },
+      { detail: expect.stringContaining('1 other record set'), to: '/dns/records' },
+    ],
+    [
+      'a rejected connection, with the number of clusters that wait',
+      {
+        clusters: [cluster('a', {}), cluster('b', {}), cluster('c', {}, 'other')],
+        connections: [connection('Rejected')],
+      },
       { subject: 'Main', detail: 'The provider rejects the token. 2 clusters wait.', to: '/connections/main' },
-    ]);
+    ],
+  ])('is %s', (_what, facts, entry) => {
+    expect(attentionOf(facts, now)).toMatchObject([entry]);
   });
 
-  it.each([
-    [59, ['Version ends']],
-    [61, []],
-    [-1, ['Unsupported']],
-  ])('includes a Kubernetes version that ends in %d days: %j', (days, kinds) => {
-    const web = cluster('web', { kubernetes: { version: '1.34.3', supportedUntil: inDays(days) } });
-
-    expect(attentionOf({ clusters: [web] }, now).map(({ kind }) => kind)).toEqual(kinds);
-  });
-
-  it.each([
-    [{ expiresAt: inDays(13) }, 1],
-    [{ expiresAt: inDays(15) }, 0],
-    [{ expiresAt: null }, 0],
-    [{ expiresAt: inDays(-1), state: 'expired' }, 0],
-  ])('includes a token that is about to expire: %j', (changes, count) => {
-    expect(attentionOf({ tokens: [token(changes)] }, now)).toHaveLength(count);
-  });
-
-  it.each([
-    [160, 200, 0],
-    [161, 200, 1],
-    [0, 0, 0],
-  ])('includes a use of %d of %d records: %d', (used, limit, count) => {
-    expect(attentionOf({ usage: usage(used, limit) }, now)).toHaveLength(count);
+  const ending = (days: number) => cluster('web', { kubernetes: { version: '1.34.3', supportedUntil: inDays(days) } });
+  it.each<[HomeFacts, string[]]>([
+    [{ clusters: [ending(59)] }, ['Version ends']],
+    [{ clusters: [ending(61)] }, []],
+    [{ clusters: [ending(-1)] }, ['Unsupported']],
+    [{ tokens: [token({ expiresAt: inDays(13) })] }, ['Token expires']],
+    [{ tokens: [token({ expiresAt: inDays(15) })] }, []],
+    [{ tokens: [token({ expiresAt: null })] }, []],
+    [{ tokens: [token({ expiresAt: inDays(-1), state: 'expired' })] }, []],
+    [{ usage: usage(160, 200) }, []],
+    [{ usage: usage(161, 200) }, ['80 % used']],
+    [{ usage: usage(0, 0) }, []],
+  ])('includes what is about to end or full: %#', (facts, kinds) => {
+    expect(attentionOf(facts, now).map(({ kind }) => kind)).toEqual(kinds);
   });
 
   it('begins with failures, and warnings follow', () => {

@@ -51,7 +51,7 @@ export function attentionOf(facts: HomeFacts, now: number): Attention[] {
     ...(facts.clusters ?? []).flatMap((cluster) => endingVersionOf(cluster, now)),
     ...(facts.tokens ?? []).flatMap((token) => endingTokenOf(token, now)),
     ...danglingOf(facts.dangling ?? []),
-    ...quotasOf(facts),
+    ...fullQuotasOf(facts),
   ].sort((a, b) => Number(a.tone === 'warning') - Number(b.tone === 'warning'));
 }
 
@@ -156,16 +156,18 @@ function danglingOf([first, ...others]: NonNullable<HomeFacts['dangling']>): Att
   ];
 }
 
-function quotasOf({ usage, limits }: HomeFacts): Attention[] {
-  const quotas = [
+/** What the team has of its quotas, as far as it is known, with the page of each. */
+export const quotasOf = ({ usage, limits }: Pick<HomeFacts, 'usage' | 'limits'>) =>
+  [
     usage && { subject: 'Records', used: usage.records.used, limit: usage.records.limit, to: '/dns/records' },
     usage && { subject: 'DNS tokens', used: usage.tokens.active, limit: usage.tokens.limit, to: '/dns/tokens' },
     limits && { subject: 'Clusters', ...limits.clusters, to: '/clusters' },
     limits && { subject: 'Connections', ...limits.connections, to: '/connections' },
     limits && { subject: 'Adopted servers', ...limits.adoptedServers, to: '/connections' },
-  ];
-  return quotas
-    .filter((quota) => quota !== undefined)
+  ].filter((quota) => quota !== undefined);
+
+const fullQuotasOf = (facts: HomeFacts): Attention[] =>
+  quotasOf(facts)
     .filter(({ used, limit }) => limit > 0 && used / limit > QUOTA_SHARE)
     .map(({ subject, used, limit, to }) => ({
       id: `quota ${subject}`,
@@ -176,4 +178,3 @@ function quotasOf({ usage, limits }: HomeFacts): Attention[] {
       action: 'Show',
       to,
     }));
-}

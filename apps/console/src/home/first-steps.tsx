@@ -3,11 +3,11 @@ import { Link } from '@tanstack/react-router';
 import { dnsZoneQuery, usageQuery } from '../api/queries.js';
 import { useTeam } from '../shell/use-team.js';
 import { Snippet } from '../ui/copy.js';
-import { Section } from '../ui/page.js';
-import styles from './home.module.css';
 import { moneyRange } from '../ui/money.js';
+import { Section } from '../ui/page.js';
 import { dayOf } from '../ui/relative-time.js';
 import { earlierCost } from './earlier-cost.js';
+import styles from './home.module.css';
 
 /** The way of an empty team to its first record and its first cluster. */
 export function FirstSteps({ hasConnection }: { readonly hasConnection: boolean }) {

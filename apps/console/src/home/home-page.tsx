@@ -2,7 +2,6 @@ import { type Cluster, isOpenOperation, type Operation } from '@corral/contracts
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import {
-  auditQuery,
   catalogueQuery,
   clustersQuery,
   connectionsQuery,
@@ -12,7 +11,7 @@ import {
   operationsQuery,
 } from '../api/queries.js';
 import { didOf, doing } from '../api/words.js';
-import { actorOf } from '../audit/audit-entry-view.js';
+import { type LastChange, LastChanges } from '../audit/last-changes.js';
 import { teamPath } from '../shell/navigation.js';
 import { useTeam } from '../shell/use-team.js';
 import { moneyRange, pricedMonthly, sumOfRanges, unpricedText } from '../ui/money.js';
@@ -21,11 +20,8 @@ import { AllLoaded, Loaded } from '../ui/states.js';
 import { Meter, OperationStatus, Status } from '../ui/status.js';
 import { Time, useNow } from '../ui/time.js';
 import { type Attention, attentionOf } from './attention.js';
-import { CostTrend } from './first-steps.js';
-import { FirstSteps } from './first-steps.js';
+import { CostTrend, FirstSteps } from './first-steps.js';
 import styles from './home.module.css';
-
-const CHANGES_SHOWN = 8;
 
 /** What a person of the team wants to know first: what needs them, what is under way, what it costs, who changed what. */
 export function HomePage() {
@@ -116,7 +112,7 @@ export function HomePage() {
           </Loaded>
         </Section>
       </div>
-      <Changes operations={operations.data ?? []} />
+      <LastChanges title="Last changes">{lastChanges}</LastChanges>
     </Page>
   );
 }
@@ -187,68 +183,18 @@ function MonthlyCost({ clusters }: { readonly clusters: readonly Cluster[] }) {
   );
 }
 
-interface Change {
-  readonly id: string;
-  readonly createdAt: string;
-  readonly who: string;
-  readonly what: string;
-  readonly target: string;
-}
-
-/** The audit log for administrators; other members see who began which operation. */
-function Changes({ operations }: { readonly operations: readonly Operation[] }) {
-  const team = useTeam();
-  const audit = useQuery({ ...auditQuery(team.slug, { limit: CHANGES_SHOWN }), enabled: team.can('listAudit') });
-  if (!team.can('listAudit')) {
-    const changes = operations.slice(0, CHANGES_SHOWN).map(({ id, createdAt, createdBy, kind, target }) => ({
-      id,
-      createdAt,
-      who: createdBy?.displayName ?? 'Corral',
-      what: kind,
-      target: target.name,
-    }));
-    return (
-      <Section title="Last changes">
-        <ChangeList changes={changes} />
-      </Section>
-    );
-  }
-  const link = (
-    <Link to="/teams/$team/audit" params={{ team: team.slug }}>
-      Audit log
-    </Link>
-  );
-  return (
-    <Section title="Last changes" actions={link}>
-      <Loaded query={audit} what="the last changes">
-        {({ items }) => (
-          <ChangeList
-            changes={items.map(({ id, createdAt, actor, action, target }) => ({
-              id,
-              createdAt,
-              who: actorOf({ actor }),
-              what: action,
-              target: target.name,
-            }))}
-          />
-        )}
-      </Loaded>
-    </Section>
-  );
-}
-
-function ChangeList({ changes }: { readonly changes: readonly Change[] }) {
-  if (changes.length === 0) return <p className="muted">Nothing was changed yet.</p>;
-  return (
+const lastChanges = (changes: readonly LastChange[]) =>
+  changes.length === 0 ? (
+    <p className="muted">Nothing was changed yet.</p>
+  ) : (
     <ul className={styles.list}>
-      {changes.map(({ id, createdAt, who, what, target }) => (
+      {changes.map(({ id, at, who, action, target }) => (
         <li key={id} className={`${styles.item} ${styles.change}`}>
-          <Time at={createdAt} />
+          <Time at={at} />
           <span>{who}</span>
-          <span>{didOf(what)}</span>
+          <span>{didOf(action)}</span>
           <span className="mono">{target}</span>
         </li>
       ))}
     </ul>
   );
-}

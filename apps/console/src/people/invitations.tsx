@@ -1,16 +1,16 @@
 import type { ClusterSchemas } from '@corral/client';
 import { roleNames } from '@corral/contracts';
 import { Button, Group } from '@mantine/core';
-import { useMutation, useQueryClient, useQuery } from '@tanstack/react-query';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { roleMeanings } from '../access/roles.js';
 import { corral } from '../api/corral.js';
-import { meQuery, receivedInvitationsQuery, receivedInvitationQuery } from '../api/queries.js';
-import { announce } from '../ui/announcer.js';
-import { Section, Page } from '../ui/page.js';
-import { Failed, Loaded, Empty } from '../ui/states.js';
-import { Expiry } from '../ui/time.js';
+import { meQuery, receivedInvitationQuery, receivedInvitationsQuery } from '../api/queries.js';
 import { PlainFrame } from '../shell/plain-frame.js';
+import { announce } from '../ui/announcer.js';
+import { Page, Section } from '../ui/page.js';
+import { Empty, Failed, Loaded } from '../ui/states.js';
+import { Expiry } from '../ui/time.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 
 /** Into which team somebody is invited, by whom, and what they may do there. */

@@ -3,21 +3,20 @@ import { Button, Input, SegmentedControl, Stack, Switch, useMantineColorScheme }
 import '../ui/segmented-control.css';
 import '@mantine/core/styles/Switch.layer.css';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { Link, useNavigate } from '@tanstack/react-router';
+import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { corral } from '../api/corral.js';
-import { forgetDnsSessions } from '../api/dns-client.js';
 import { meQuery, notificationsQuery, sessionsQuery } from '../api/queries.js';
 import { PlainFrame } from '../shell/plain-frame.js';
 import { areShortcutsOn, setShortcutsOn } from '../shell/shortcuts.js';
+import { useSignOut } from '../shell/use-sign-out.js';
 import { announce } from '../ui/announcer.js';
-import { type Density, densityOf, setDensity } from '../ui/density.js';
+import { densityOf, setDensity } from '../ui/density.js';
 import { Page, Section } from '../ui/page.js';
 import { Failed, Loaded } from '../ui/states.js';
 import { Status } from '../ui/status.js';
 import { Table } from '../ui/table.js';
 import { Time } from '../ui/time.js';
-import { clearDrafts } from '../ui/use-draft.js';
 import { programOf } from './program-of.js';
 
 const methods = { oidc: 'identity provider', development: 'development', command_line: 'allowed by you' } as const;
@@ -55,36 +54,21 @@ function Preferences() {
   return (
     <Section title="Preferences">
       <Stack gap="md" align="flex-start">
-        <Input.Wrapper label="Theme" size="xs">
-          <SegmentedControl
-            aria-label="Theme"
-            size="xs"
-            display="flex"
-            value={colorScheme}
-            data={[
-              { value: 'auto', label: 'System' },
-              { value: 'light', label: 'Light' },
-              { value: 'dark', label: 'Dark' },
-            ]}
-            onChange={(value) => setColorScheme(value as 'auto' | 'light' | 'dark')}
-          />
-        </Input.Wrapper>
-        <Input.Wrapper label="Density of lists" size="xs">
-          <SegmentedControl
-            aria-label="Density of lists"
-            size="xs"
-            display="flex"
-            value={density}
-            data={[
-              { value: 'compact', label: 'Compact' },
-              { value: 'comfortable', label: 'Comfortable' },
-            ]}
-            onChange={(value) => {
-              setDensity(value as Density);
-              setShownDensity(value as Density);
-            }}
-          />
-        </Input.Wrapper>
+        <Choice
+          label="Theme"
+          value={colorScheme}
+          choices={{ auto: 'System', light: 'Light', dark: 'Dark' }}
+          onChange={setColorScheme}
+        />
+        <Choice
+          label="Density of lists"
+          value={density}
+          choices={{ compact: 'Compact', comfortable: 'Comfortable' }}
+          onChange={(chosen) => {
+            setDensity(chosen);
+            setShownDensity(chosen);
+          }}
+        />
         <Switch
           label="Single-key shortcuts (g then c opens Clusters)"
           checked={hasShortcuts}
@@ -97,6 +81,27 @@ function Preferences() {
     </Section>
   );
 }
+
+interface ChoiceProps<V extends string> {
+  readonly label: string;
+  readonly value: V;
+  /** What each value is called. */
+  readonly choices: Readonly<Record<V, string>>;
+  readonly onChange: (value: V) => void;
+}
+
+const Choice = <V extends string>({ label, value, choices, onChange }: ChoiceProps<V>) => (
+  <Input.Wrapper label={label} size="xs">
+    <SegmentedControl
+      aria-label={label}
+      size="xs"
+      display="flex"
+      value={value}
+      data={Object.entries<string>(choices).map(([each, text]) => ({ value: each as V, label: text }))}
+      onChange={onChange}
+    />
+  </Input.Wrapper>
+);
 
 const mailWords: Readonly<Record<NotificationKind, string>> = {
   failed_operations: 'Operations that fail',
@@ -147,7 +152,6 @@ function Mails() {
 
 function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
   const cache = useQueryClient();
-  const navigate = useNavigate();
   const end = useMutation({
     mutationFn: (id: string) => corral.revokeSession({ id }),
     onSuccess: async () => {
@@ -155,15 +159,7 @@ function Sessions({ sessions }: { readonly sessions: readonly SessionBody[] }) {
       await cache.invalidateQueries({ queryKey: sessionsQuery().queryKey });
     },
   });
-  const endAll = useMutation({
-    mutationFn: () => corral.signOutEverywhere({}),
-    onSuccess: async () => {
-      clearDrafts();
-      forgetDnsSessions();
-      await navigate({ to: '/sign-in' });
-      cache.clear();
-    },
-  });
+  const endAll = useSignOut(true);
   return (
     <>
       <Table

@@ -1,8 +1,9 @@
-import type { CatalogueBody, DnsUsageBody, TeamBody } from '@corral/contracts';
+import type { TeamBody } from '@corral/contracts';
 import { TextInput } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { bodyOf, corral } from '../api/corral.js';
 import { catalogueQuery, dnsUsageQuery, meQuery, teamQuery } from '../api/queries.js';
+import { quotasOf } from '../home/attention.js';
 import { useTeam } from '../shell/use-team.js';
 import { announce } from '../ui/announcer.js';
 import { ApiFormFrame, useApiForm } from '../ui/api-form.js';
@@ -109,50 +110,29 @@ function Quotas() {
   const { slug: team } = useTeam();
   const usage = useQuery(dnsUsageQuery(team));
   const catalogue = useQuery(catalogueQuery(team));
+  const limits = catalogue.data?.limits;
   const queries = [
     { query: usage, what: 'the usage of DNS' },
     { query: catalogue, what: 'the limits of clusters' },
   ];
   return (
     <AllLoaded queries={queries}>
-      {usage.data !== undefined && catalogue.data !== undefined && (
-        <QuotaTable usage={usage.data} limits={catalogue.data.limits} />
-      )}
-    </AllLoaded>
-  );
-}
-
-interface QuotaTableProps {
-  readonly usage: DnsUsageBody;
-  readonly limits: CatalogueBody['limits'];
-}
-
-function QuotaTable({ usage: { records, tokens }, limits }: QuotaTableProps) {
-  const quotas = [
-    { name: 'Records', used: records.used, limit: records.limit },
-    { name: 'DNS tokens', used: tokens.active, limit: tokens.limit },
-    { name: 'Clusters', ...limits.clusters },
-    { name: 'Connections', ...limits.connections },
-    { name: 'Adopted servers', ...limits.adoptedServers },
-  ];
-  return (
-    <>
       <Table
         caption="Quotas of the team"
-        rows={quotas}
-        rowKey={({ name }) => name}
+        rows={quotasOf({ usage: usage.data, limits })}
+        rowKey={({ subject }) => subject}
         columns={{
-          Quota: ({ name }) => name,
+          Quota: ({ subject }) => subject,
           Used: { alignEnd: true, cell: ({ used, limit }) => `${used} of ${limit}` },
-          Share: ({ name, used, limit }) => (
-            <Meter percent={limit === 0 ? 0 : Math.round((used / limit) * 100)} label={`${name} used`} isQuota />
+          Share: ({ subject, used, limit }) => (
+            <Meter percent={limit === 0 ? 0 : Math.round((used / limit) * 100)} label={`${subject} used`} isQuota />
           ),
         }}
       />
       <p className="muted">
-        A cluster has at most {limits.nodePoolsPerCluster} node pools and {limits.nodesPerCluster} nodes. Operators can
-        raise quotas.
+        A cluster has at most {limits?.nodePoolsPerCluster} node pools and {limits?.nodesPerCluster} nodes. Operators
+        can raise quotas.
       </p>
-    </>
+    </AllLoaded>
   );
 }

@@ -1,3 +1,6 @@
+import type { Rrset } from '@corral/contracts';
+import { acmeLeftovers, type RecordSetChanges, removalOf, type WantedSet } from '@corral/domain';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { danglingQuery } from '../api/queries.js';
@@ -5,9 +8,6 @@ import { useTeam } from '../shell/use-team.js';
 import { plural } from '../ui/plural.js';
 import { Status } from '../ui/status.js';
 import styles from './records.module.css';
-import type { Rrset } from '@corral/contracts';
-import { acmeLeftovers, type RecordSetChanges, removalOf, type WantedSet } from '@corral/domain';
-import { Button } from '@mantine/core';
 
 /** The record sets that lead to an address which is gone, each with the reason. Nothing without any. */
 export function DanglingSets() {

@@ -1,5 +1,5 @@
+import { useWindowEvent } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect } from 'react';
 import { useTeam } from '../shell/use-team.js';
 import type { AskToDiscard } from '../ui/discard-question.js';
 import { draftAt, putDraft } from '../ui/use-draft.js';
@@ -36,13 +36,8 @@ export function useLinesPasted(ask: AskToDiscard): (text: string) => void {
       void navigate({ to: '/teams/$team/dns/zone-file', params: { team } });
     });
   };
-  useEffect(() => {
-    const paste = linesPasted(onLines);
-    const listener = (event: ClipboardEvent) => {
-      if (!(event.target instanceof HTMLInputElement)) paste(event);
-    };
-    window.addEventListener('paste', listener);
-    return () => window.removeEventListener('paste', listener);
+  useWindowEvent('paste', (event) => {
+    if (!(event.target instanceof HTMLInputElement)) linesPasted(onLines)(event);
   });
   return onLines;
 }

@@ -8,30 +8,30 @@ import {
   removalOf,
   type WantedSet,
 } from '@corral/domain';
-import { Button, Drawer } from '@mantine/core';
+import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
-import { type ReactNode, useDeferredValue, useMemo, useState } from 'react';
+import { useDeferredValue, useMemo, useState } from 'react';
 import { dnsUsageQuery, recordSetChangesQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import { actorOf } from '../audit/audit-entry-view.js';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunDetails, RunLine } from '../record-changes/run-panel.js';
+import { ZoneLoaded } from '../record-changes/zone-loaded.js';
 import { useTeam } from '../shell/use-team.js';
 import { useDiscardQuestion } from '../ui/discard-question.js';
 import { LinkButton } from '../ui/link-button.js';
 import { Page } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
-import { Empty, Loaded } from '../ui/states.js';
+import { Empty } from '../ui/states.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { ChangeBar } from './change-bar.js';
-import { DanglingSets } from './notices.js';
 import { Filters, useListSearch } from './filters.js';
-import { Leftovers } from './notices.js';
+import { DanglingSets, Leftovers } from './notices.js';
 import { useLinesPasted } from './paste.js';
 import styles from './records.module.css';
 import { RecordsGrid } from './records-grid.js';
 import { draftOf, emptyDraft, type SetDraft } from './set-draft.js';
-import { SetDrawer } from './set-drawer.js';
+import { SetDrawer, SideDrawer } from './set-drawer.js';
 import { SetEditor } from './set-editor.js';
 import { shownSets } from './shown-sets.js';
 import { useFreshSets } from './use-fresh-sets.js';
@@ -115,44 +115,36 @@ export function RecordsPage() {
       }
     >
       <div className={styles.page}>
-        <Loaded query={zone} what="the zone">
-          {({ name }) => (
-            <Loaded query={usage} what="the quota">
-              {() => (
-                <Loaded query={rrsets} what="record sets">
-                  {(all) => (
-                    <>
-                      <DanglingSets />
-                      {!hasRow && editor}
-                      {shown.length === 0 ? (
-                        <Empty>
-                          {all.length === 0
-                            ? `No record sets yet. Names end in ${slug}. Members add them here, tools with a DNS token.`
-                            : `No record set matches${search.filter ? ` “${search.filter}”` : ' the filter'}.`}
-                        </Empty>
-                      ) : (
-                        <RecordsGrid
-                          {...{ selected, staged, fresh, changedBy, onSeen, editor }}
-                          isReadOnly={!can('createRrset')}
-                          zoneName={name}
-                          rrsets={shown}
-                          onSelected={setSelected}
-                          runs={runs}
-                          editing={hasRow ? edited : null}
-                          actions={{
-                            onEdit: (set) => edit(drafted(set), set),
-                            onClone: (set) => edit(drafted(set), null),
-                            onRemove: (set) => stage([removalOf(set)]),
-                          }}
-                        />
-                      )}
-                    </>
-                  )}
-                </Loaded>
+        <ZoneLoaded>
+          {(known) => (
+            <>
+              <DanglingSets />
+              {!hasRow && editor}
+              {shown.length === 0 ? (
+                <Empty>
+                  {known.rrsets.length === 0
+                    ? `No record sets yet. Names end in ${slug}. Members add them here, tools with a DNS token.`
+                    : `No record set matches${search.filter ? ` “${search.filter}”` : ' the filter'}.`}
+                </Empty>
+              ) : (
+                <RecordsGrid
+                  {...{ selected, staged, fresh, changedBy, onSeen, editor }}
+                  isReadOnly={!can('createRrset')}
+                  zoneName={known.zone.name}
+                  rrsets={shown}
+                  onSelected={setSelected}
+                  runs={runs}
+                  editing={hasRow ? edited : null}
+                  actions={{
+                    onEdit: (set) => edit(drafted(set), set),
+                    onClone: (set) => edit(drafted(set), null),
+                    onRemove: (set) => stage([removalOf(set)]),
+                  }}
+                />
               )}
-            </Loaded>
+            </>
           )}
-        </Loaded>
+        </ZoneLoaded>
         {/* A run that was interrupted is shown even while the API cannot be read. */}
         <ChangeBar
           picked={shown.filter(({ id }) => selected.has(id))}
@@ -241,16 +233,5 @@ function Editor({ changes, context, rrsets, onLines }: EditorProps) {
     />
   );
 }
-
-interface SideDrawerProps {
-  readonly opened: boolean;
-  readonly onClose: () => void;
-  readonly title: string;
-  readonly children: ReactNode;
-}
-
-const SideDrawer = (props: SideDrawerProps) => (
-  <Drawer {...props} position="right" size="36rem" closeButtonProps={{ 'aria-label': 'Close' }} />
-);
 
 const drafted = (set: Rrset) => draftOf(set.name, set.type, contentOf(set));

@@ -1,7 +1,7 @@
 import type { ClusterSchemas } from '@corral/client';
 import type { Rrset } from '@corral/contracts';
 import { contentOf, isSame, labelTexts, type SetContent } from '@corral/domain';
-import { Button, Drawer } from '@mantine/core';
+import { Button, Drawer, type DrawerProps } from '@mantine/core';
 import { useInfiniteQuery } from '@tanstack/react-query';
 import { bodyOf, corral } from '../api/corral.js';
 import { teamKey } from '../api/queries.js';
@@ -35,25 +35,21 @@ interface SetDrawerProps {
   readonly onRestore: (content: SetContent | null) => void;
 }
 
+/** What stands beside the list. */
+export const SideDrawer = (props: DrawerProps) => <Drawer position="right" size="36rem" {...props} />;
+
 /** One record set with its history, beside the list. */
 export function SetDrawer({ name, type, zoneName, rrset, lastChange, onClose, onRestore }: SetDrawerProps) {
   const { can } = useTeam();
   const fullName = name === '@' ? zoneName : `${name}.${zoneName}`;
   return (
-    <Drawer
-      opened
-      onClose={onClose}
-      position="right"
-      size="36rem"
-      title={`${fullName} ${type}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
-    >
+    <SideDrawer opened onClose={onClose} title={`${fullName} ${type}`}>
       <div className={styles.drawer}>
         {rrset === undefined ? (
           <Empty>{`${name} ${type} does not exist. It may have been deleted: see its history.`}</Empty>
         ) : (
           <>
-            <ul className={styles.plain} aria-label="Values">
+            <ul className="plain" aria-label="Values">
               {rrset.records.map(({ value, comment }) => (
                 <li key={value}>
                   <Copyable text={value} /> <span className="faint">{comment}</span>
@@ -72,7 +68,7 @@ export function SetDrawer({ name, type, zoneName, rrset, lastChange, onClose, on
           )}
         </Section>
       </div>
-    </Drawer>
+    </SideDrawer>
   );
 }
 
@@ -123,7 +119,7 @@ function History({ name, type, present, onRestore }: HistoryProps) {
         if (items.length === 0) return <Empty>No change was recorded.</Empty>;
         return (
           <>
-            <ul className={styles.plain} aria-label={`Changes of ${name} ${type}`}>
+            <ul className="plain" aria-label={`Changes of ${name} ${type}`}>
               {items.map((entry) => (
                 <Entry key={entry.id} {...{ entry, present, onRestore }} />
               ))}

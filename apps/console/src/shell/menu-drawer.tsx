@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 /** The navigation where the window has no room for it. */
 export function MenuDrawer({ onClose, children }: { readonly onClose: () => void; readonly children: ReactNode }) {
   return (
-    <Drawer opened onClose={onClose} size="16rem" title="Corral" closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Drawer opened onClose={onClose} size="16rem" title="Corral">
       {children}
     </Drawer>
   );

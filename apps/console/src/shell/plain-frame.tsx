@@ -1,14 +1,14 @@
+import type { ClusterSchemas } from '@corral/client';
 import { Button } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import { meQuery } from '../api/queries.js';
 import { Mark } from '../ui/mark.js';
-import { Failed, Empty } from '../ui/states.js';
+import { Page } from '../ui/page.js';
+import { Empty, Failed } from '../ui/states.js';
 import styles from './shell.module.css';
 import { useSignOut } from './use-sign-out.js';
-import type { ClusterSchemas } from '@corral/client';
-import { Page } from '../ui/page.js';
 
 /** The frame of pages outside a team: who is signed in, and the way out. */
 export function PlainFrame({ children }: { readonly children: ReactNode }) {

@@ -67,25 +67,17 @@ export function Shell({ team }: { readonly team: string }) {
           </main>
         </div>
       </div>
-      {isMenuOpen && (
-        <Suspense fallback={null}>
+      <Suspense>
+        {isMenuOpen && (
           <MenuDrawer onClose={() => setMenuOpen(false)}>
             <TeamSwitcher team={team} />
             <Navigation team={team} onGo={() => setMenuOpen(false)} />
             <Person />
           </MenuDrawer>
-        </Suspense>
-      )}
-      {isPaletteOpen && (
-        <Suspense fallback={null}>
-          <Palette onClose={() => setPaletteOpen(false)} />
-        </Suspense>
-      )}
-      {isHelpOpen && (
-        <Suspense fallback={null}>
-          <ShortcutHelp onClose={() => setHelpOpen(false)} />
-        </Suspense>
-      )}
+        )}
+        {isPaletteOpen && <Palette onClose={() => setPaletteOpen(false)} />}
+        {isHelpOpen && <ShortcutHelp onClose={() => setHelpOpen(false)} />}
+      </Suspense>
       <SessionEndDialog />
     </LiveUpdatesProvider>
   );

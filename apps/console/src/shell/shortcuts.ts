@@ -1,5 +1,6 @@
+import { useWindowEvent } from '@mantine/hooks';
 import { useNavigate } from '@tanstack/react-router';
-import { useEffect, useRef } from 'react';
+import { useRef } from 'react';
 import { pathOf, places } from './navigation.js';
 
 const STORAGE_KEY = 'corral.shortcuts';
@@ -22,9 +23,8 @@ export interface ShortcutOptions {
  */
 export function useShortcuts({ team, openPalette, openHelp }: ShortcutOptions): void {
   const navigate = useNavigate();
-  const handle = useRef<(event: KeyboardEvent) => void>(() => undefined);
   const goUntil = useRef(0);
-  handle.current = (event) => {
+  useWindowEvent('keydown', (event) => {
     if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k') {
       event.preventDefault();
       openPalette();
@@ -47,12 +47,7 @@ export function useShortcuts({ team, openPalette, openHelp }: ShortcutOptions): 
     } else if (event.key === '/' || event.key === 'n' || event.key === 'e') {
       press(event);
     }
-  };
-  useEffect(() => {
-    const listener = (event: KeyboardEvent) => handle.current(event);
-    window.addEventListener('keydown', listener);
-    return () => window.removeEventListener('keydown', listener);
-  }, []);
+  });
 }
 
 function press(event: KeyboardEvent): void {

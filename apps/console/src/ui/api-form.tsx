@@ -97,6 +97,8 @@ export interface ApiFormFrameProps<V extends object> {
   /** What did not happen, such as `The demo was not created.` */
   readonly failure?: string;
   readonly onCancel?: () => void;
+  /** It destroys something. */
+  readonly isDangerous?: boolean;
   /** The button stands beside the fields. */
   readonly isRow?: boolean;
   readonly children: ReactNode;
@@ -104,10 +106,10 @@ export interface ApiFormFrameProps<V extends object> {
 
 /** The frame of a form: its fields, what is wrong, the buttons. Escape cancels. */
 export function ApiFormFrame<V extends object>(props: ApiFormFrameProps<V>) {
-  const { form, label, action, failure, onCancel, isRow = false, children } = props;
+  const { form, label, action, failure, onCancel, isDangerous = false, isRow = false, children } = props;
   const buttons = (
     <>
-      <Button type="submit" variant="filled" loading={form.isPending}>
+      <Button type="submit" variant="filled" loading={form.isPending} {...(isDangerous && { color: 'bad' })}>
         {action}
       </Button>
       {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}

@@ -10,7 +10,7 @@ export function useDiscardQuestion(): [AskToDiscard, ReactNode] {
   const keep = () => setAsked(null);
   const ask: AskToDiscard = (question, go) => (question === null ? go() : setAsked({ question, go }));
   const dialog = asked && (
-    <Modal opened onClose={keep} title={asked.question} closeButtonProps={{ 'aria-label': 'Close' }}>
+    <Modal opened onClose={keep} title={asked.question}>
       <Group justify="flex-end">
         <Button data-autofocus onClick={keep}>
           Keep editing

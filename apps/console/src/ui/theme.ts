@@ -82,6 +82,7 @@ export const theme: MantineThemeOverride = createTheme({
       defaultProps: { size: 'xs', variant: 'default', ...({ renderRoot: buttonRoot } as object) },
     }),
     Menu: { defaultProps: { withInitialFocusPlaceholder: false, shadow: 'md' } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Modal: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' }, centered: true } },
     TextInput: { defaultProps: { size: 'xs' } },
     Textarea: { defaultProps: { size: 'xs' } },

@@ -144,23 +144,19 @@ function Actions({ webhook: { metadata }, onSecret }: ActionsProps) {
       <Button variant="subtle" loading={test.isPending} onClick={() => test.mutate()}>
         Test<span className="visually-hidden"> {name}</span>
       </Button>
-      <DangerAction
-        {...{ label: 'Replay', target: name, title: `Replay to ${name}`, confirmation: name, action: 'Replay events' }}
-        onConfirm={replay}
-      >
+      <DangerAction label="Replay" target={name} title={`Replay to ${name}`} action="Replay events" onConfirm={replay}>
         <p>Events of the last day are sent again, also those that were accepted.</p>
       </DangerAction>
       <DangerAction
-        {...{ label: 'New secret', target: name, title: `Replace the secret of ${name}`, confirmation: name }}
+        label="New secret"
+        target={name}
+        title={`Replace the secret of ${name}`}
         action="Replace secret"
         onConfirm={replace}
       >
         <p>The present secret signs for one more day. Change the receiver by then.</p>
       </DangerAction>
-      <DangerAction
-        {...{ label: 'Delete', target: name, title: `Delete ${name}`, confirmation: name, action: 'Delete webhook' }}
-        onConfirm={remove}
-      >
+      <DangerAction label="Delete" target={name} action="Delete webhook" onConfirm={remove}>
         <p>Nothing more is sent to it.</p>
       </DangerAction>
       {test.error !== null && <Failed error={test.error} what="No test is sent." />}

@@ -1,31 +1,28 @@
-import { type DnsUsageBody, decodeZoneFile, type ParsedZoneFile, type Rrset, zoneFileLimits } from '@corral/contracts';
+import { decodeZoneFile, type ParsedZoneFile, zoneFileLimits } from '@corral/contracts';
 import {
   asJson,
   asTerraform,
   asZoneFile,
   type ChangePlan,
-  type ExportedZone,
   planChanges,
   planZoneFile,
   readZoneFile,
   type WantedSet,
 } from '@corral/domain';
 import { Button, Checkbox, FileButton, Textarea } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { type DragEvent, useDeferredValue, useMemo, useState } from 'react';
-import { dnsUsageQuery, rrsetsQuery, zoneQuery } from '../api/queries.js';
 import { countsOf } from '../record-changes/change-texts.js';
 import changes from '../record-changes/changes.module.css';
 import { PlanReview } from '../record-changes/plan-review.js';
 import { RunPanel } from '../record-changes/run-panel.js';
 import { useChangeRun } from '../record-changes/use-change-run.js';
+import { type KnownZone, ZoneLoaded } from '../record-changes/zone-loaded.js';
 import { RoleNeeded } from '../shell/role-needed.js';
 import { useTeam } from '../shell/use-team.js';
 import { DangerDialog } from '../ui/danger.js';
 import { download } from '../ui/download.js';
 import { Page, Section } from '../ui/page.js';
 import { plural } from '../ui/plural.js';
-import { Loaded } from '../ui/states.js';
 import { useDraft } from '../ui/use-draft.js';
 import { useFocusKept } from '../ui/use-focus-kept.js';
 import { zoneFileDraft } from './zone-file-draft.js';
@@ -65,38 +62,23 @@ interface PlanningProps {
 
 function Planning({ back, isBusy, onApply, onLeaveBack }: PlanningProps) {
   const { slug } = useTeam();
-  const rrsets = useQuery(rrsetsQuery(slug));
-  const zone = useQuery(zoneQuery(slug));
-  const usage = useQuery(dnsUsageQuery(slug));
   return (
-    <Loaded query={zone} what="the zone">
-      {(knownZone) => (
-        <Loaded query={usage} what="the quota">
-          {({ records }) => (
-            <Loaded query={rrsets} what="record sets">
-              {(all) => {
-                const known = { zone: knownZone, records, rrsets: all };
-                if (back === null) return <ZoneFile {...known} isBusy={isBusy} onApply={onApply} />;
-                const context = { zoneName: knownZone.name, ownerLabel: slug, records };
-                const plan = planChanges(all, back, context);
-                return (
-                  <Section title="Undo these changes" actions={<Button onClick={onLeaveBack}>Cancel</Button>}>
-                    <PlanReview plan={plan} limit={records.limit} onApply={() => onApply(plan)} />
-                  </Section>
-                );
-              }}
-            </Loaded>
-          )}
-        </Loaded>
-      )}
-    </Loaded>
+    <ZoneLoaded>
+      {(known) => {
+        const { zone, records, rrsets } = known;
+        if (back === null) return <ZoneFile {...known} isBusy={isBusy} onApply={onApply} />;
+        const plan = planChanges(rrsets, back, { zoneName: zone.name, ownerLabel: slug, records });
+        return (
+          <Section title="Undo these changes" actions={<Button onClick={onLeaveBack}>Cancel</Button>}>
+            <PlanReview plan={plan} limit={records.limit} onApply={() => onApply(plan)} />
+          </Section>
+        );
+      }}
+    </ZoneLoaded>
   );
 }
 
-interface ZoneFileProps {
-  readonly zone: ExportedZone;
-  readonly records: DnsUsageBody['records'];
-  readonly rrsets: readonly Rrset[];
+interface ZoneFileProps extends KnownZone {
   readonly isBusy: boolean;
   readonly onApply: (plan: ChangePlan) => void;
 }
