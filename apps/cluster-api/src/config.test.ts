@@ -23,12 +23,10 @@ function wrongVariables(env: NodeJS.ProcessEnv): string[] {
   return [];
 }
 
-describe('the README', () => {
-  it('lists every variable as it is declared', () => {
-    const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
+it('the README lists every variable as it is declared', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 
-    expect(unpadded(readme)).toContain(unpadded(configTable(clusterApiConfig)));
-  });
+  expect(unpadded(readme)).toContain(unpadded(configTable(clusterApiConfig)));
 });
 
 describe('the configuration', () => {

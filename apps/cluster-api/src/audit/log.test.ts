@@ -54,39 +54,37 @@ const entriesOf = (times: readonly { source: AuditSource; at: number }[], from: 
     recordAt({ source, createdAt: new Date(1_000 * at), number: BigInt(from + index) }),
   );
 
-describe('the merged log', () => {
-  it('shows each entry once and newest first, with any page size and while entries are added', async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        moments,
-        moments,
-        fc.integer({ min: 1, max: 7 }),
-        fc.infiniteStream(fc.integer({ min: 1, max: 5 })),
-        async (old, fresh, limit, sizes) => {
-          const entries = entriesOf(old, 1);
-          const known = entries.toSorted(compareEntries).map(nameOf);
-          const shrink = () => sizes.next().value as number;
-          const log = auditLog({ api: logOf('api', entries, shrink), dns: logOf('dns', entries, shrink) });
-          const late = entriesOf(fresh, 1_000);
-          const seen: AuditRecord[] = [];
+it('the merged log shows each entry once and newest first, with any page size and while entries are added', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      moments,
+      moments,
+      fc.integer({ min: 1, max: 7 }),
+      fc.infiniteStream(fc.integer({ min: 1, max: 5 })),
+      async (old, fresh, limit, sizes) => {
+        const entries = entriesOf(old, 1);
+        const known = entries.toSorted(compareEntries).map(nameOf);
+        const shrink = () => sizes.next().value as number;
+        const log = auditLog({ api: logOf('api', entries, shrink), dns: logOf('dns', entries, shrink) });
+        const late = entriesOf(fresh, 1_000);
+        const seen: AuditRecord[] = [];
 
-          for (let after: AuditPosition | null = null, hasMore = true; hasMore; ) {
-            const page: AuditPage = await log.readPage(asTeamId('team'), noFilters, after, limit);
-            expect(page.records.length).toBeLessThanOrEqual(limit);
-            expect(page.records.length > 0 || !page.hasMore).toBe(true);
-            seen.push(...page.records);
-            after = page.records.at(-1) ?? null;
-            hasMore = page.hasMore;
-            entries.push(...late.splice(0, 2));
-          }
+        for (let after: AuditPosition | null = null, hasMore = true; hasMore; ) {
+          const page: AuditPage = await log.readPage(asTeamId('team'), noFilters, after, limit);
+          expect(page.records.length).toBeLessThanOrEqual(limit);
+          expect(page.records.length > 0 || !page.hasMore).toBe(true);
+          seen.push(...page.records);
+          after = page.records.at(-1) ?? null;
+          hasMore = page.hasMore;
+          entries.push(...late.splice(0, 2));
+        }
 
-          expect(seen.map(nameOf).filter((name) => known.includes(name))).toEqual(known);
-          expect(seen.map(nameOf)).toEqual(seen.toSorted(compareEntries).map(nameOf));
-          expect(new Set(seen.map(nameOf)).size).toBe(seen.length);
-        },
-      ),
-    );
-  });
+        expect(seen.map(nameOf).filter((name) => known.includes(name))).toEqual(known);
+        expect(seen.map(nameOf)).toEqual(seen.toSorted(compareEntries).map(nameOf));
+        expect(new Set(seen.map(nameOf)).size).toBe(seen.length);
+      },
+    ),
+  );
 });
 
 const dns: DnsAuditRecord = {
@@ -130,10 +128,8 @@ const shown = (requestBody: string | null): unknown => {
 };
 const nested = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
 
-describe('an audit entry', () => {
-  it('has an id of its log and its 64-bit number', () => {
-    expect(auditBody(dnsRecord({})).id).toBe('dns-9007199254740993');
-  });
+it('an audit entry has an id of its log and its 64-bit number', () => {
+  expect(auditBody(dnsRecord({})).id).toBe('dns-9007199254740993');
 });
 
 describe('a body in the audit log', () => {

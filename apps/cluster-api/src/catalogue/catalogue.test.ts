@@ -7,7 +7,7 @@ import { refusalOf } from '../../test/support/refusal.js';
 import type { ClusterRecord } from '../clusters/store.js';
 import { pointersInCluster } from '../node-pools/rules.js';
 import type { Problem } from '../problem.js';
-import { type Catalogue, cachedCatalogue } from './cached-catalogue.js';
+import { cachedCatalogue } from './cached-catalogue.js';
 import { type CatalogueContext, checkCatalogue, needsCatalogue, resolveVersion, upgradeObstacle } from './rules.js';
 import { type CatalogueBodyContext, catalogueBody, parseQuantity } from './view.js';
 
@@ -367,7 +367,7 @@ describe('the cached catalogue', () => {
   let reads: number;
   let isAway: boolean;
   let errors: unknown[];
-  let catalogue: Catalogue;
+  let catalogue: ReturnType<typeof cachedCatalogue>;
   const nameNow = async () => (await catalogue.get()).profile?.name;
 
   beforeEach(() => {

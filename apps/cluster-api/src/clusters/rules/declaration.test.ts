@@ -1,4 +1,4 @@
-import { nodeRangeOf, type OperationRecord, specHashOf } from '@corral/cluster-data';
+import { type OperationRecord, specHashOf } from '@corral/cluster-data';
 import {
   type ClusterPhase,
   type ClusterSpec,
@@ -8,10 +8,9 @@ import {
   parseClusterPut,
 } from '@corral/contracts';
 import { describe, expect, it } from '@jest/globals';
-import fc from 'fast-check';
 import { aCluster, aClusterSpec, aPool, NOW } from '../../../test/support/a-cluster.js';
 import { refusalOf } from '../../../test/support/refusal.js';
-import { hasWorkers, pointersInCluster } from '../../node-pools/rules.js';
+import { pointersInCluster } from '../../node-pools/rules.js';
 import { Problem } from '../../problem.js';
 import { deletionPreview } from '../delete.js';
 import type { ClusterRecord } from '../store.js';
@@ -98,31 +97,6 @@ describe('completing a specification', () => {
         'validation_failed',
         '/spec/nodePools/0/machineType',
       ]);
-    });
-  });
-
-  describe('the node range of a pool', () => {
-    it.each([
-      ['at least one when the maximum allows any', 'managed', 0, 3, false, [1, 3]],
-      ['as many as declared', 'managed', 2, 3, false, [2, 3]],
-      ['none with a maximum of zero', 'managed', 0, 0, false, [0, 0]],
-      ['none while the cluster is hibernated', 'managed', 2, 3, true, [0, 0]],
-      ['the maximum, on adopted servers', 'pooled', 0, 3, false, [3, 3]],
-      ['the maximum, on adopted servers of a hibernated cluster', 'onprem', 3, 3, true, [3, 3]],
-    ] as const)('is %s', (_what, source, minimum, maximum, hibernated, range) => {
-      expect(nodeRangeOf(aPool({ source, minimum, maximum }), hibernated)).toEqual(range);
-    });
-  });
-
-  describe('a cluster', () => {
-    it.each([
-      ['has workers with a managed pool', [aPool()], true],
-      ['has none without pools', [], false],
-      ['has none when every pool has a maximum of zero', [aPool({ minimum: 0, maximum: 0 })], false],
-      ['has none with adopted servers alone', [aPool({ source: 'pooled' })], false],
-      ['has workers with adopted servers beside a managed pool', [aPool({ source: 'pooled' }), aPool()], true],
-    ])('%s', (_what, nodePools, has) => {
-      expect(hasWorkers(aClusterSpec({ nodePools }))).toBe(has);
     });
   });
 });
@@ -260,34 +234,6 @@ describe('a declaration', () => {
     const deleting = aCluster({ deletionRequestedAt: new Date() });
 
     expect(refusalOf(() => decideDeclaration(deleting, deleting.spec))).toEqual(['cluster_deleting']);
-  });
-
-  it('is unchanged when it is repeated', () => {
-    const declared = fc.record(
-      {
-        hibernated: fc.boolean(),
-        plan: fc.constantFrom('payg' as const, 'monthly' as const, 'annual' as const),
-        nodePools: fc.array(
-          fc.nat(5).map((maximum) => aPool({ minimum: 0, maximum })),
-          { maxLength: 1 },
-        ),
-      },
-      { requiredKeys: ['plan'] },
-    );
-    fc.assert(
-      fc.property(declared, fc.boolean(), (partial, exists) => {
-        const { hibernated: _, nodePools: __, ...rest } = aClusterSpec();
-        const current = exists ? aCluster({ startedAt: null }) : null;
-        const desired = completeSpec({ ...rest, ...partial }, current, pointersInCluster);
-        const first = decideDeclaration(current, desired);
-        const stored =
-          first.kind === 'unchanged' ? (current as ClusterRecord) : { ...aCluster(), spec: desired, ...first };
-
-        const again = completeSpec({ ...rest, ...partial }, { spec: desired }, pointersInCluster);
-
-        expect(decideDeclaration(stored, again)).toEqual({ kind: 'unchanged' });
-      }),
-    );
   });
 });
 
