@@ -50,7 +50,7 @@ describe('GET /catalogue/', () => {
   });
 
   it('shows the limits of the team with what it uses', async () => {
-    await declareDraft(t, t.acme, 'web');
+    await declareDraft(t.acme, 'web');
     await t.db.team.update({ where: { id: t.acme.id }, data: { clustersMax: 7, nodesPerClusterMax: 12 } });
 
     expect((await get().expect(200)).body.limits).toEqual({
@@ -134,7 +134,7 @@ describe('GET /usage/', () => {
 
   it('shows what the sleep of each cluster has saved', async () => {
     await addConnection(test, test.acme);
-    await declareDraft(test, test.acme, 'web');
+    await declareDraft(test.acme, 'web');
     expect((await read()).savedBySleep).toEqual([]);
     const saved = { savedAmount: '41.2967', savedCurrency: 'EUR', savedSince: new Date(NOW) };
     await test.db.cluster.updateMany({ where: { name: 'web' }, data: saved });

@@ -95,13 +95,6 @@ describe('the process', () => {
     expect(output).not.toMatch(/^\s+at /m); // no stack
   });
 
-  it('does not start with the development sign-in in production or on a public address', async () => {
-    running = await run({ ...environment(), DEV_SIGN_IN: 'true', NODE_ENV: 'production', HOST: '::' });
-
-    expect(await running.exited).toEqual({ code: 78, signal: null });
-    expect(running.output()).toMatch(/^ {2}DEV_SIGN_IN .*\n {2}HOST /m);
-  });
-
   it('does not start without the kubeconfig of its garden, and then counts as no process', async () => {
     await test.pool.query('DELETE FROM service_process');
     running = await run({ ...environment(), GARDEN_KUBECONFIG: join(folder, 'missing.kubeconfig') });

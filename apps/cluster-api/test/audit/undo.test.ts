@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import { aClusterSpec, aPool } from '../support/a-cluster.js';
 import type { TestUser } from '../support/checked-client.js';
 import { addConnection, converge, declare, runningCluster } from '../support/clusters.js';
-import { givenDnsEntry, givenToken, givenZone, moveToDemo, ZONE, ZONE_ID } from '../support/given-audit.js';
+import { givenDnsEntry, givenToken, givenZone, ZONE, ZONE_ID } from '../support/given-audit.js';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
 let t: TestClusterApi;
@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => t.close());
 beforeEach(async () => {
-  team = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
+  team = await t.createTeam();
   await addConnection(t, team);
 });
 
@@ -29,10 +29,9 @@ const undoAll = (user: TestUser, body: object, query = '') =>
     .as(user)
     .post(team.path(`/audit/undo/${query}`))
     .send(body);
-const specOf = async (name: string): Promise<ClusterSpec> =>
-  (await t.api.as(team.member).get(team.path(`/clusters/${name}/`))).body.spec;
+const specOf = async (name: string): Promise<ClusterSpec> => (await team.asMember.get(`/clusters/${name}/`)).body.spec;
 const newestEntry = async (name: string): Promise<string> =>
-  (await t.api.as(team.admin).get(team.path(`/audit/?name=${name}&limit=1`))).body.items[0].id;
+  (await team.asAdmin.get(`/audit/?name=${name}&limit=1`)).body.items[0].id;
 const put = async (user: TestUser, name: string, spec: object): Promise<string> => {
   await t.api
     .as(user)
@@ -47,7 +46,7 @@ describe('undo of a change of a cluster', () => {
   it('shows in a dry run what it would do, and does it as a change by the caller', async () => {
     await runningCluster(t, team, 'web');
     const before = await specOf('web');
-    await t.api.as(team.member).post(team.path('/clusters/web/hibernate/')).expect(202);
+    await team.asMember.post('/clusters/web/hibernate/').expect(202);
     const id = await newestEntry('web');
 
     const { body: plan } = await undo(team.member, id, {}, '?dryRun=true').expect(200);
@@ -78,7 +77,7 @@ describe('undo of a change of a cluster', () => {
   });
 
   it('keeps what others changed since, and refuses to take that back without saying so', async () => {
-    await declare(t, team, 'web', pools(3));
+    await declare(team, 'web', pools(3));
     const id = await put(team.member, 'web', { ...pools(5), deletionProtection: true });
     const foreign = await put(team.admin, 'web', { ...pools(9), deletionProtection: true, hibernated: true });
 
@@ -112,8 +111,8 @@ describe('undo of a change of a cluster', () => {
   });
 
   it('says that a deleted cluster does not come back', async () => {
-    await declare(t, team, 'web', { nodePools: [] });
-    await t.api.as(team.member).delete(team.path('/clusters/web/')).expect(204);
+    await declare(team, 'web', { nodePools: [] });
+    await team.asMember.delete('/clusters/web/').expect(204);
 
     const { body } = await undo(team.member, await newestEntry('web')).expect(422);
 
@@ -123,16 +122,13 @@ describe('undo of a change of a cluster', () => {
   it('is for who did it and for administrators; for others of the team and other teams the entry does not exist', async () => {
     const viewer = await t.createUser(`viewer@${team.slug}.test`, [{ team, role: 'viewer' }]);
     const colleague = await t.createUser(`other@${team.slug}.test`, [{ team, role: 'member' }]);
-    await declare(t, team, 'web', pools(3));
+    await declare(team, 'web', pools(3));
     const id = await put(team.member, 'web', pools(5));
 
     await undo(viewer, id).expect(403);
     await undo(viewer, id, {}, '?dryRun=true').expect(404);
     await undo(colleague, id).expect(404);
-    await t.api
-      .as(t.globex.admin)
-      .post(t.globex.path(`/audit/${id}/undo/`))
-      .expect(404);
+    await t.globex.asAdmin.post(`/audit/${id}/undo/`).expect(404);
     expect(await specOf('web')).toMatchObject(pools(5));
 
     await undo(team.admin, id).expect(202);
@@ -141,7 +137,7 @@ describe('undo of a change of a cluster', () => {
 
   it('is refused to a service account that may not delete, where it would remove a pool', async () => {
     const token = await t.createAccount(team, 'ci', { role: 'member', actions: ['read', 'change'] });
-    await declare(t, team, 'web');
+    await declare(team, 'web');
     const spec = aClusterSpec({ nodePools: [aPool(), aPool({ name: 'more' })] });
     await t.api.withToken(token).put(team.path('/clusters/web/')).send({ spec }).expect(202);
 
@@ -153,7 +149,7 @@ describe('undo of a change of a cluster', () => {
   });
 
   it('of a span of time goes on where it was interrupted, and leaves the changes of others alone', async () => {
-    for (const name of ['one', 'two', 'three']) await declare(t, team, name, pools(3));
+    for (const name of ['one', 'two', 'three']) await declare(team, name, pools(3));
     const since = new Date().toISOString();
     const first = await put(team.member, 'one', pools(5));
     await put(team.member, 'two', pools(5));
@@ -249,8 +245,11 @@ describe('undo of writes of record sets', () => {
   });
 
   it('of a demo has no plan: no token of the team writes there', async () => {
-    const id = await write('192.0.2.1', '192.0.2.2');
-    await moveToDemo(t, id);
+    const zoneId = 7002;
+    await t.db.dnsZone.create({
+      data: { id: zoneId, name: 'demos.test', body: '{}', syncedAt: new Date(), ofDemos: true },
+    });
+    const id = await write('192.0.2.1', '192.0.2.2', { zoneId });
 
     const { body } = await undo(team.admin, id, {}, '?dryRun=true').expect(200);
 

@@ -15,7 +15,7 @@ describe('billing', () => {
   });
   afterAll(() => test.close());
   beforeEach(async () => {
-    team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+    team = await test.createTeam();
     ({ number } = await test.db.team.findUniqueOrThrow({ where: { id: team.id } }));
   });
 
@@ -115,7 +115,7 @@ describe('billing', () => {
     it('is in the team’s audit log without a user', async () => {
       await sendEvent();
 
-      const { body } = await test.api.as(team.admin).get(team.path('/audit/?kind=subscription')).expect(200);
+      const { body } = await team.asAdmin.get('/audit/?kind=subscription').expect(200);
       expect(body.items).toEqual([
         expect.objectContaining({
           action: 'subscription.state',
@@ -199,7 +199,7 @@ describe('where a subscription is required', () => {
   };
   it('a team without one can declare drafts but not start them', async () => {
     await test.db.subscription.deleteMany();
-    await declareDraft(test, test.acme, 'draft');
+    await declareDraft(test.acme, 'draft');
 
     const refused = [
       await put('web'),
@@ -219,7 +219,7 @@ describe('where a subscription is required', () => {
 
   it('a lapse does not restrict changes, hibernation and resumption of started clusters', async () => {
     await setActive(true);
-    for (const name of ['runs', 'pending']) await declare(test, test.acme, name);
+    for (const name of ['runs', 'pending']) await declare(test.acme, name);
     await beginFirstPass(test, test.acme, 'runs');
 
     await setActive(false);

@@ -24,7 +24,7 @@ afterAll(() => t.close());
 
 describe('DELETE /clusters/{name}/', () => {
   let name: string;
-  const remove = (query = '') => t.api.as(t.acme.member).delete(`${t.acme.path(`/clusters/${name}/`)}${query}`);
+  const remove = (query = '') => t.acme.asMember.delete(`/clusters/${name}/${query}`);
   const rows = () => t.db.cluster.count({ where: { teamId: t.acme.id, name } });
   beforeEach(() => {
     name = freshName(t);
@@ -54,16 +54,10 @@ describe('DELETE /clusters/{name}/', () => {
       });
     }
     const { deletionProtection: _protected, ...spec } = aClusterSpec();
-    const put = (body: object) =>
-      t.api
-        .as(t.acme.member)
-        .put(t.acme.path(`/clusters/${name}/`))
-        .send({ spec: body })
-        .expect(200);
+    const put = (body: object) => t.acme.asMember.put(`/clusters/${name}/`).send({ spec: body }).expect(200);
     expect((await put(spec)).body.spec).toMatchObject({ deletionProtection: true });
-    await t.api
-      .as(t.acme.member)
-      .put(t.acme.path(`/clusters/${name}/`))
+    await t.acme.asMember
+      .put(`/clusters/${name}/`)
       .send({ spec: { ...spec, deletionProtection: false } })
       .expect(202);
 
@@ -89,35 +83,20 @@ describe('DELETE /clusters/{name}/', () => {
     expect(t.wakeups).toEqual([{ job: 'reconcile-cluster', payload: { clusterId: stored.id } }]);
   });
 
-  it('answers the same operation when it is repeated, also with the previous tag', async () => {
+  it('answers the same operation when it is repeated, also with the previous tag, and a new one after it failed', async () => {
     await t.clusters.running(name);
-    const { etag } = (await t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`))).headers;
-    const first = (
-      await remove()
-        .set('If-Match', etag as string)
-        .expect(202)
-    ).body;
+    const etag = (await t.acme.asMember.get(`/clusters/${name}/`)).headers.etag as string;
+    const first = (await remove().set('If-Match', etag).expect(202)).body;
 
-    const again = (
-      await remove()
-        .set('If-Match', etag as string)
-        .expect(202)
-    ).body;
+    const again = (await remove().set('If-Match', etag).expect(202)).body;
+    await t.clusters.endOperations(name, 'failed');
+    const anew = (await remove().expect(202)).body;
 
     expect(again.operation.id).toBe(first.operation.id);
     expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation);
-  });
-
-  it('creates a new operation after a failed deletion', async () => {
-    await t.clusters.running(name);
-    const first = (await remove().expect(202)).body;
-    await t.clusters.endOperations(name, 'failed');
-
-    const again = (await remove().expect(202)).body;
-
-    expect(again.operation).toMatchObject({ kind: 'cluster.delete', state: 'queued' });
-    expect(again.operation.id).not.toBe(first.operation.id);
-    expect(again.resource.metadata.generation).toBe(first.resource.metadata.generation + 1);
+    expect(anew.operation).toMatchObject({ kind: 'cluster.delete', state: 'queued' });
+    expect(anew.operation.id).not.toBe(first.operation.id);
+    expect(anew.resource.metadata.generation).toBe(first.resource.metadata.generation + 1);
   });
 
   it('as a dry run lists what would be deleted and writes nothing', async () => {
@@ -157,8 +136,8 @@ describe('a change of a cluster', () => {
     'that is %s needs a cluster, its current tag, and that it is not being deleted',
     async (what, method, rest, body) => {
       const name = freshName(t);
-      const path = (of = '') => t.acme.path(`/clusters/${name}/${of}`);
-      const send = () => t.api.as(t.acme.member)[method](path(rest)).send(body);
+      const path = (of = '') => `/clusters/${name}/${of}`;
+      const send = () => t.acme.asMember[method](path(rest)).send(body);
       const isNew = what === 'another specification';
       if (!isNew) expect((await send().expect(404)).body.code).toBe('not_found');
       await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'more' })] });
@@ -167,7 +146,7 @@ describe('a change of a cluster', () => {
       expect((await send().set('If-Match', '"old"').expect(412)).body.code).toBe('precondition_failed');
       expect(await t.clusters.everything()).toEqual(before);
 
-      const { operation } = (await t.api.as(t.acme.member).delete(path()).expect(202)).body;
+      const { operation } = (await t.acme.asMember.delete(path()).expect(202)).body;
       const { status, body: answer } = await send();
       if (what === 'deletion') expect([status, answer.operation.id]).toEqual([202, operation.id]);
       else expect([status, answer.code]).toEqual([409, 'cluster_deleting']);
@@ -180,9 +159,8 @@ describe('a schedule of hibernation', () => {
   const always = [{ weekdays: [...weekdayNames], from: '00:00', until: '24:00' }];
   const { nodePools: _pools, ...spec } = aClusterSpec();
   const put = (name: string, hibernationSchedule?: object) =>
-    t.api
-      .as(t.acme.member)
-      .put(t.acme.path(`/clusters/${name}/`))
+    t.acme.asMember
+      .put(`/clusters/${name}/`)
       .send({ spec: { ...spec, ...(hibernationSchedule && { hibernationSchedule }) } });
   const stored = (name: string) => t.db.cluster.findFirstOrThrow({ where: { name } });
 
@@ -197,9 +175,8 @@ describe('a schedule of hibernation', () => {
     expect((await put(name).expect(200)).body.spec.hibernationSchedule).toEqual(schedule);
     // A time of the schedule that nobody has followed yet.
     await t.db.cluster.updateMany({ where: { name }, data: { asleepBySchedule: true } });
-    await t.api
-      .as(t.acme.member)
-      .put(t.acme.path(`/clusters/${name}/`))
+    await t.acme.asMember
+      .put(`/clusters/${name}/`)
       .send({ spec: { ...spec, plan: 'annual' } })
       .expect(202);
     expect(await stored(name)).toMatchObject({ asleepBySchedule: true });
@@ -213,8 +190,7 @@ describe('a schedule of hibernation', () => {
 
 describe('hibernate retry', () => {
   let name: string;
-  const post = (what: 'hibernate' | 'resume' | 'retry') =>
-    t.api.as(t.acme.member).post(t.acme.path(`/clusters/${name}/${what}/`));
+  const post = (what: 'hibernate' | 'resume' | 'retry') => t.acme.asMember.post(`/clusters/${name}/${what}/`);
   beforeEach(() => {
     name = freshName(t);
   });
@@ -291,10 +267,7 @@ describe('hibernate retry', () => {
     it('accepts the same specification again after its operation failed', async () => {
       const { operation } = await t.clusters.declare(name);
       await t.clusters.converge(name);
-      await t.api
-        .as(t.acme.member)
-        .put(t.acme.path(`/clusters/${name}/`))
-        .send({ spec: aClusterSpec({ plan: 'annual' }) });
+      await t.acme.asMember.put(`/clusters/${name}/`).send({ spec: aClusterSpec({ plan: 'annual' }) });
       await t.clusters.endOperations(name, 'failed');
       t.wakeups.length = 0;
 
@@ -327,57 +300,40 @@ describe('hibernate retry', () => {
 
 describe('operations', () => {
   let team: TestTeam;
-  const get = (path: string) => t.api.as(team.member).get(team.path(path));
 
   beforeAll(async () => {
     team = await t.createTeam('operations');
     await addConnection(t, team);
   });
 
-  describe('GET /operations/{id}/', () => {
-    it('answers the operation at its self URL', async () => {
-      const { operation } = await declare(t, team, 'polled');
+  const at = (operation: { self: string }) => t.api.as(team.member).get(new URL(operation.self).pathname).expect(200);
 
-      const { body } = await get(new URL(operation.self).pathname.replace(team.path(''), '')).expect(200);
+  it('are answered at their self URL with the person who requested the change, also after their cluster is gone', async () => {
+    const { operation } = await declareDraft(team, 'gone');
+    await team.asMember.delete('/clusters/gone/').expect(204);
 
-      expect(body).toEqual(operation);
-      expect(body.self).toBe(`${PUBLIC_URL}/api/v1/teams/operations/operations/${operation.id}/`);
+    expect((await at(operation)).body).toEqual(operation);
+    expect(operation.self).toBe(`${PUBLIC_URL}/api/v1/teams/operations/operations/${operation.id}/`);
+    const { email } = team.member;
+    expect(operation.createdBy).toEqual({ id: expect.any(Number), email, displayName: email });
+    const { items } = (await team.asMember.get('/operations/?target=gone').expect(200)).body;
+    expect(items[0].createdBy).toEqual(operation.createdBy);
+  });
+
+  it('explain a failure and what to do', async () => {
+    const { operation } = await declare(team, 'failing');
+    await endOperations(t, team, 'failing', 'failed');
+
+    expect((await at(operation)).body.error).toEqual({
+      code: 'provider_capacity',
+      message: 'Sold out.',
+      retryable: true,
+      hint: 'Take another machine type.',
     });
+  });
 
-    it('names the person who requested the change, in every answer', async () => {
-      const { operation } = await declare(t, team, 'requested');
-      const { email } = team.member;
-      const person = { id: expect.any(Number), email, displayName: email };
-
-      expect(operation.createdBy).toEqual(person);
-      const { items } = (await get('/operations/?target=requested').expect(200)).body;
-      expect(items[0].createdBy).toEqual(person);
-    });
-
-    it('explains a failure and what to do', async () => {
-      const { operation } = await declare(t, team, 'failing');
-      await endOperations(t, team, 'failing', 'failed');
-
-      const { body } = await get(`/operations/${operation.id}/`).expect(200);
-
-      expect(body.error).toEqual({
-        code: 'provider_capacity',
-        message: 'Sold out.',
-        retryable: true,
-        hint: 'Take another machine type.',
-      });
-    });
-
-    it('is kept after its cluster was deleted', async () => {
-      const { operation } = await declareDraft(t, team, 'gone');
-      await t.api.as(team.member).delete(team.path('/clusters/gone/')).expect(204);
-
-      expect((await get(`/operations/${operation.id}/`).expect(200)).body).toEqual(operation);
-    });
-
-    it.each([randomUUID(), 'x'])('answers 404 for %s', async (id) => {
-      expect((await get(`/operations/${id}/`).expect(404)).body.code).toBe('not_found');
-    });
+  it.each([randomUUID(), 'x'])('are not found by the id %s', async (id) => {
+    expect((await team.asMember.get(`/operations/${id}/`).expect(404)).body.code).toBe('not_found');
   });
 
   describe('GET /operations/', () => {
@@ -385,11 +341,12 @@ describe('operations', () => {
       items: { id: string; kind: string; state: string; createdAt: string; target: { name: string; id: string } }[];
       next: string | null;
     }
-    const list = async (query = ''): Promise<Listed> => (await get(`/operations/?${query}`).expect(200)).body;
+    const list = async (query = ''): Promise<Listed> =>
+      (await team.asMember.get(`/operations/?${query}`).expect(200)).body;
 
     it('lists the team’s operations, newest first', async () => {
       await runningCluster(t, team, 'listed');
-      await t.api.as(team.member).post(team.path('/clusters/listed/hibernate/')).expect(202);
+      await team.asMember.post('/clusters/listed/hibernate/').expect(202);
 
       const { items } = await list();
 
@@ -401,25 +358,18 @@ describe('operations', () => {
       expect(times).toEqual(times.toSorted().reverse());
     });
 
-    it('filters by the target’s name or id', async () => {
-      const { resource } = await declare(t, team, 'wanted');
+    it('filters by the target’s name or id, and by several states and kinds', async () => {
+      const { resource } = await declare(team, 'wanted');
 
       const byName = await list('target=wanted');
-      const byId = await list(`target=${resource.metadata.id}`);
-
-      expect(byName.items).toHaveLength(1);
-      expect(byId).toEqual(byName);
-      expect((await list('target=nothing')).items).toEqual([]);
-    });
-
-    it('filters by several states and kinds', async () => {
-      await declare(t, team, 'of-a-kind');
-
       const both = await list('state=failed&state=queued&kind=cluster.create&kind=cluster.delete');
 
-      expect(new Set(both.items.map(({ state }) => state))).toEqual(new Set(['failed', 'queued']));
-      expect(new Set(both.items.map(({ kind }) => kind))).toEqual(new Set(['cluster.create']));
-      expect((await list('kind=cluster.delete')).items).toEqual([]);
+      expect(byName.items).toHaveLength(1);
+      expect(await list(`target=${resource.metadata.id}`)).toEqual(byName);
+      expect(new Set(both.items.map(({ state, kind }) => `${kind} ${state}`))).toEqual(
+        new Set(['cluster.create failed', 'cluster.create queued']),
+      );
+      for (const query of ['target=nothing', 'kind=cluster.delete']) expect((await list(query)).items).toEqual([]);
     });
 
     it('lists each operation once over all pages, also with equal times', async () => {
@@ -443,15 +393,12 @@ describe('operations', () => {
 
 describe('node pools', () => {
   let name: string;
-  const poolPath = (pool: string) => t.acme.path(`/clusters/${name}/node-pools/${pool}/`);
+  const poolPath = (pool: string) => `/clusters/${name}/node-pools/${pool}/`;
   const put = (pool: string, spec: Partial<NodePoolSpec> & object, query = '') =>
-    t.api
-      .as(t.acme.member)
-      .put(`${poolPath(pool)}${query}`)
-      .send({ spec });
-  const get = (pool: string) => t.api.as(t.acme.member).get(poolPath(pool));
-  const remove = (pool: string) => t.api.as(t.acme.member).delete(poolPath(pool));
-  const readCluster = () => t.api.as(t.acme.member).get(t.acme.path(`/clusters/${name}/`));
+    t.acme.asMember.put(`${poolPath(pool)}${query}`).send({ spec });
+  const get = (pool: string) => t.acme.asMember.get(poolPath(pool));
+  const remove = (pool: string) => t.acme.asMember.delete(poolPath(pool));
+  const readCluster = () => t.acme.asMember.get(`/clusters/${name}/`);
 
   beforeEach(() => {
     name = freshName(t);
@@ -501,13 +448,10 @@ describe('node pools', () => {
 
       expect(planned.changes).toEqual([{ pointer: '/spec/maximum', ...reset }]);
       expect(body).toMatchObject({ ...present, maximum: 3, resetToDefault: [{ pointer: '/spec/maximum', ...reset }] });
-      const audit = await t.api
-        .as(t.acme.admin)
-        .get(t.acme.path(`/audit/?name=${name}`))
-        .expect(200);
+      const audit = await t.acme.asAdmin.get(`/audit/?name=${name}`).expect(200);
       expect(audit.body.items[0].changes).toEqual([{ pointer: '/spec/nodePools/0/maximum', ...reset }]);
       // What was answered can be sent back.
-      await t.api.as(t.acme.member).put(poolPath('general')).send(body).expect(200);
+      await t.acme.asMember.put(poolPath('general')).send(body).expect(200);
     });
 
     it.each<[string, Partial<NodePoolSpec>, number, string, string]>([
@@ -546,45 +490,40 @@ describe('node pools', () => {
     });
   });
 
-  describe('DELETE /clusters/{cluster}/node-pools/{pool}/', () => {
-    it('removes the pool: 204 with the operation of its cluster in a header', async () => {
-      await t.clusters.running(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
+  it('DELETE /clusters/{cluster}/node-pools/{pool}/ removes the pool: 204 with the operation of its cluster in a header', async () => {
+    await t.clusters.running(name, { nodePools: [aPool({ name: 'a' }), aPool({ name: 'b' })] });
 
-      const { headers, text } = await remove('a').expect(204);
+    const { headers, text } = await remove('a').expect(204);
 
-      expect(text).toBe('');
-      expect(headers['operation-location']).toMatch(/\/operations\//);
-      expect(headers.etag).toBe((await readCluster()).headers.etag);
-      await get('a').expect(404);
-      expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.update queued']);
-    });
+    expect(text).toBe('');
+    expect(headers['operation-location']).toMatch(/\/operations\//);
+    expect(headers.etag).toBe((await readCluster()).headers.etag);
+    await get('a').expect(404);
+    expect(await t.clusters.operationsOf(name)).toEqual(['cluster.create succeeded', 'cluster.update queued']);
   });
 
-  describe('reading node pools', () => {
-    it('answers one pool with the tag of its cluster', async () => {
-      await t.clusters.declare(name);
+  it('reading node pools answers one pool with the tag of its cluster', async () => {
+    await t.clusters.declare(name);
 
-      const { body, headers } = await get('general').expect(200);
+    const { body, headers } = await get('general').expect(200);
 
-      expect(body).toMatchObject(aPool());
-      expect(headers.etag).toBe((await readCluster()).headers.etag);
-    });
+    expect(body).toMatchObject(aPool());
+    expect(headers.etag).toBe((await readCluster()).headers.etag);
   });
 });
 
 describe('reading clusters', () => {
   let team: TestTeam;
-  const get = (path: string) => t.api.as(team.member).get(team.path(path));
 
   beforeAll(async () => {
     team = await t.createTeam('reading');
     await addConnection(t, team);
-    for (const name of ['delta', 'alpha', 'charlie', 'bravo']) await declare(t, team, name);
+    for (const name of ['delta', 'alpha', 'charlie', 'bravo']) await declare(team, name);
   });
 
   describe('GET /clusters/{name}/', () => {
     it('answers the cluster with its tag for revalidation', async () => {
-      const { body, headers } = await get('/clusters/alpha/').expect(200);
+      const { body, headers } = await team.asMember.get('/clusters/alpha/').expect(200);
 
       expect(body.metadata.name).toBe('alpha');
       expect(headers.etag).toBe(body.metadata.etag);
@@ -593,9 +532,9 @@ describe('reading clusters', () => {
     });
 
     it('answers 304 for the current tag', async () => {
-      const { etag } = (await get('/clusters/alpha/')).headers;
+      const { etag } = (await team.asMember.get('/clusters/alpha/')).headers;
 
-      const answer = await get('/clusters/alpha/').set('If-None-Match', `W/"other", ${etag}`).expect(304);
+      const answer = await team.asMember.get('/clusters/alpha/').set('If-None-Match', `W/"other", ${etag}`).expect(304);
 
       expect(answer.headers.etag).toBe(etag);
       expect(answer.text).toBe('');
@@ -609,7 +548,7 @@ describe('reading clusters', () => {
           JSON.stringify({ kubernetes: null, apiServer: null, nodePools, maintenance: null }),
           counts && JSON.stringify(counts),
         ]);
-      const poolsOf = async () => (await get('/clusters/alpha/').expect(200)).body.status.nodePools;
+      const poolsOf = async () => (await team.asMember.get('/clusters/alpha/').expect(200)).body.status.nodePools;
 
       const numbers = { ready: 1, total: 2 };
       it.each<[string, object[], object | null, object[]]>([
@@ -623,7 +562,7 @@ describe('reading clusters', () => {
     });
 
     it.each(['nothing', 'ALPHA', 'alpha%00', `${'a'.repeat(64)}`])('answers 404 for %s', async (name) => {
-      expect((await get(`/clusters/${name}/`).expect(404)).body.code).toBe('not_found');
+      expect((await team.asMember.get(`/clusters/${name}/`).expect(404)).body.code).toBe('not_found');
     });
   });
 
@@ -632,10 +571,10 @@ describe('reading clusters', () => {
       body.items.map(({ metadata }) => metadata.name);
 
     it('lists them in pages that stay stable while clusters are created or deleted', async () => {
-      const first = (await get('/clusters/?limit=2').expect(200)).body;
-      await declare(t, team, 'abacus');
+      const first = (await team.asMember.get('/clusters/?limit=2').expect(200)).body;
+      await declare(team, 'abacus');
 
-      const second = (await get(`/clusters/?limit=2&cursor=${first.next}`).expect(200)).body;
+      const second = (await team.asMember.get(`/clusters/?limit=2&cursor=${first.next}`).expect(200)).body;
       await t.db.cluster.deleteMany({ where: { name: 'abacus' } });
 
       expect([namesIn(first), namesIn(second)]).toEqual([
@@ -646,7 +585,7 @@ describe('reading clusters', () => {
     });
 
     it('filters by phases and by the connection', async () => {
-      const of = async (query: string) => namesIn((await get(`/clusters/?${query}`).expect(200)).body);
+      const of = async (query: string) => namesIn((await team.asMember.get(`/clusters/?${query}`).expect(200)).body);
       const { rows } = await t.pool.query<{ phase: string; ref: string }>(
         `SELECT cluster.phase, connection.ref FROM cluster JOIN connection ON connection.id = connection_id
          WHERE cluster.team_id = $1 AND cluster.name = 'alpha'`,
@@ -669,7 +608,7 @@ describe('two teams', () => {
     await t.db.team.update({ where: { id: full.id }, data: { clustersMax: 0 } });
     const send = async (team: TestTeam) => {
       await addConnection(t, team);
-      return t.api.as(team.member).put(team.path('/clusters/one-more/')).send({ spec: aClusterSpec() });
+      return team.asMember.put('/clusters/one-more/').send({ spec: aClusterSpec() });
     };
 
     expect(await send(full)).toMatchObject({ status: 403, body: { code: 'quota_exceeded' } });

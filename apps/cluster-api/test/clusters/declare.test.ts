@@ -28,8 +28,8 @@ afterAll(() => t.close());
 
 describe('PUT /clusters/{name}/', () => {
   let name: string;
-  const path = () => t.acme.path(`/clusters/${name}/`);
-  const put = (spec: object, query = '') => t.api.as(t.acme.member).put(`${path()}${query}`).send({ spec });
+  const path = () => `/clusters/${name}/`;
+  const put = (spec: object, query = '') => t.acme.asMember.put(`${path()}${query}`).send({ spec });
   const row = () => t.db.cluster.findUniqueOrThrow({ where: { teamId_name: { teamId: t.acme.id, name } } });
 
   beforeEach(() => {
@@ -86,26 +86,22 @@ describe('PUT /clusters/{name}/', () => {
 
   it('accepts the unchanged body of a GET without an effect', async () => {
     await t.clusters.running(name, { nodePools: [aPool(), aPool({ name: 'batch', image: {} })] });
-    const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
+    const { body } = await t.acme.asMember.get(path()).expect(200);
     const before = await t.clusters.everything();
 
-    await t.api.as(t.acme.member).put(path()).send(body).expect(200);
+    await t.acme.asMember.put(path()).send(body).expect(200);
 
     expect(await t.clusters.everything()).toEqual(before);
     const changed = { ...body, spec: { ...body.spec, plan: 'annual' }, status: { phase: 'Hibernated' } };
-    const answer = await t.api.as(t.acme.member).put(path()).send(changed).expect(202);
+    const answer = await t.acme.asMember.put(path()).send(changed).expect(202);
     expect(answer.body.resource).toMatchObject({ spec: { plan: 'annual' }, status: { phase: 'Updating' } });
   });
 
   it('refuses the body of another cluster', async () => {
     await t.clusters.declare(name);
-    const { body } = await t.api.as(t.acme.member).get(path()).expect(200);
+    const { body } = await t.acme.asMember.get(path()).expect(200);
 
-    const answer = await t.api
-      .as(t.acme.member)
-      .put(t.acme.path(`/clusters/${name}-copy/`))
-      .send(body)
-      .expect(422);
+    const answer = await t.acme.asMember.put(`/clusters/${name}-copy/`).send(body).expect(422);
 
     expect(answer.body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/metadata/name' }] });
   });
@@ -122,10 +118,7 @@ describe('PUT /clusters/{name}/', () => {
     expect(body.resetToDefault).toEqual([reset]);
     const changes = [{ pointer: '/spec/nodePools/0/minimum', from: 2, to: 1 }, reset];
     expect(planned.body.changes).toEqual(changes);
-    const audit = await t.api
-      .as(t.acme.admin)
-      .get(t.acme.path(`/audit/?name=${name}`))
-      .expect(200);
+    const audit = await t.acme.asAdmin.get(`/audit/?name=${name}`).expect(200);
     expect(audit.body.items[0]).toMatchObject({ action: 'cluster.declare', changes });
   });
 
@@ -150,7 +143,7 @@ describe('PUT /clusters/{name}/', () => {
     await t.clusters.declare(name);
     await t.clusters.beginFirstPass(name);
     await t.clusters.endOperations(name, 'failed');
-    const read = async () => (await t.api.as(t.acme.member).get(path()).expect(200)).body.status.lastOperation;
+    const read = async () => (await t.acme.asMember.get(path()).expect(200)).body.status.lastOperation;
     expect(await read()).toMatchObject({ state: 'failed', error: { code: 'provider_capacity' } });
 
     const { body } = await put(aClusterSpec()).expect(202);
@@ -211,38 +204,31 @@ describe('PUT /clusters/{name}/', () => {
     expect((await worker()).workerName).not.toBe(before.workerName);
   });
 
-  describe('while the garden is unavailable', () => {
-    it('uses the cached catalogue, or answers 502 with Retry-After without one', async () => {
-      const away = fakeGarden();
+  it('while the garden is unavailable uses the cached catalogue, or answers 502 with Retry-After without one', async () => {
+    const away = fakeGarden();
+    away.failure = new GardenError('unreachable', 'no connection');
+    let now = 0;
+    const alone = await startClusterApi({ garden: away, deps: { now: () => now } });
+    try {
+      await addConnection(alone, alone.acme);
+      const send = () => alone.acme.asMember.put('/clusters/web/').send({ spec: aClusterSpec() });
+
+      const refused = await send().expect(502);
+
+      expect(refused.body.code).toBe('upstream_unavailable');
+      expect(['1', '2']).toContain(refused.headers['retry-after']);
+      expect((await everythingOf(alone, alone.acme)).clusters).toEqual([]);
+      away.failure = null;
+      await send().expect(502);
+      expect(away.catalogueReads).toBe(1);
+      now += 2_000;
+      await send().expect(202);
       away.failure = new GardenError('unreachable', 'no connection');
-      let now = 0;
-      const alone = await startClusterApi({ garden: away, deps: { now: () => now } });
-      try {
-        await addConnection(alone, alone.acme);
-        const send = () =>
-          alone.api.as(alone.acme.member).put(alone.acme.path('/clusters/web/')).send({ spec: aClusterSpec() });
-
-        const refused = await send().expect(502);
-
-        expect(refused.body.code).toBe('upstream_unavailable');
-        expect(['1', '2']).toContain(refused.headers['retry-after']);
-        expect((await everythingOf(alone, alone.acme)).clusters).toEqual([]);
-        away.failure = null;
-        await send().expect(502);
-        expect(away.catalogueReads).toBe(1);
-        now += 2_000;
-        await send().expect(202);
-        away.failure = new GardenError('unreachable', 'no connection');
-        now += 60_000;
-        await alone.api
-          .as(alone.acme.member)
-          .put(alone.acme.path('/clusters/other/'))
-          .send({ spec: aClusterSpec() })
-          .expect(202);
-      } finally {
-        await alone.close();
-      }
-    });
+      now += 60_000;
+      await alone.acme.asMember.put('/clusters/other/').send({ spec: aClusterSpec() }).expect(202);
+    } finally {
+      await alone.close();
+    }
   });
 });
 
@@ -465,8 +451,8 @@ describe('dry runs and preconditions', () => {
 describe('cost', () => {
   let team: TestTeam;
   let name: string;
-  const path = (rest = '') => team.path(`/clusters/${name}/${rest}`);
-  const as = () => t.api.as(team.member);
+  const path = (rest = '') => `/clusters/${name}/${rest}`;
+  const as = () => team.asMember;
   const put = (spec: object, query = '') => as().put(`${path()}${query}`).send({ spec });
   const pool = (of: string, spec: object, query = '') =>
     as()
@@ -498,36 +484,32 @@ describe('cost', () => {
       (item: { name: string; autoscalerPriority: number }) => [item.name, item.autoscalerPriority],
     );
 
-  describe('the cost of a cluster', () => {
-    it('is in its status, also in lists', async () => {
-      await declare(t, team, name);
+  it('the cost of a cluster is in its status, also in lists', async () => {
+    await declare(team, name);
 
-      const { body } = await as().get(path()).expect(200);
+    const { body } = await as().get(path()).expect(200);
 
-      const cost = {
-        currency: 'EUR',
-        hourly: range('0.0218', '0.0654'),
-        monthly: range('13.6', '40.8'),
-        items: [{ kind: 'nodePool', name: 'general', hourly: range('0.0218', '0.0654'), reason: null }],
-        pricedAt: '2026-11-20T04:00:00.000Z',
-      };
-      expect(body.status.cost).toMatchObject(cost);
-      const { items } = (await as().get(team.path('/clusters/')).expect(200)).body;
-      expect(
-        items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === name).status.cost,
-      ).toMatchObject(cost);
-    });
+    const cost = {
+      currency: 'EUR',
+      hourly: range('0.0218', '0.0654'),
+      monthly: range('13.6', '40.8'),
+      items: [{ kind: 'nodePool', name: 'general', hourly: range('0.0218', '0.0654'), reason: null }],
+      pricedAt: '2026-11-20T04:00:00.000Z',
+    };
+    expect(body.status.cost).toMatchObject(cost);
+    const { items } = (await as().get('/clusters/').expect(200)).body;
+    expect(
+      items.find(({ metadata }: { metadata: { name: string } }) => metadata.name === name).status.cost,
+    ).toMatchObject(cost);
   });
 
-  describe('a dry run', () => {
-    it('of a change shows the new cost and the difference', async () => {
-      await runningCluster(t, team, name);
+  it('a dry run of a change shows the new cost and the difference', async () => {
+    await runningCluster(t, team, name);
 
-      const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
+    const { body } = await put(aClusterSpec({ nodePools: [aPool({ maximum: 5 })] }), '?dryRun=true').expect(200);
 
-      expect(body.cost.monthly).toEqual(range('13.6', '68'));
-      expect(body.costDifference).toEqual({ hourly: range('0', '0.0436'), monthly: range('0', '27.2') });
-    });
+    expect(body.cost.monthly).toEqual(range('13.6', '68'));
+    expect(body.costDifference).toEqual({ hourly: range('0', '0.0436'), monthly: range('0', '27.2') });
   });
 
   describe('the priorities of pools', () => {

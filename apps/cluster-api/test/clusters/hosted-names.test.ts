@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { dnsTokenStore, replaceTokenOfName } from '@corral/auth';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TestUser } from '../support/checked-client.js';
@@ -13,13 +12,13 @@ beforeAll(async () => {
 });
 afterAll(() => test.close());
 beforeEach(async () => {
-  team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+  team = await test.createTeam();
   shop = `shop.${team.slug}`;
   await addConnection(test, team);
 });
 
 async function givenCluster(name: string): Promise<{ id: string }> {
-  await declareDraft(test, team, name);
+  await declareDraft(team, name);
   await test.db.auditEntry.deleteMany({ where: { teamId: team.id } });
   test.wakeups.length = 0;
   return test.db.cluster.findUniqueOrThrow({ where: { teamId_name: { teamId: team.id, name } }, select: { id: true } });
@@ -171,10 +170,7 @@ describe('a name on a cluster', () => {
     expect([await isInForce(first.id), await isInForce(second.id)]).toEqual([false, true]);
     expect(await dnsTokenStore(test.db).isInForce(team, second.text)).toBe(true);
     expect(await dnsTokenStore(test.db).countActive(team)).toBe(0);
-    const { body } = await test.api
-      .as(team.admin)
-      .get(team.path(`/dns-tokens/${second.id}/`))
-      .expect(200);
+    const { body } = await team.asAdmin.get(`/dns-tokens/${second.id}/`).expect(200);
     expect(body).toMatchObject({ name: `${shop} on web`, withinName: shop, withinTypes: [], createdBy: null });
     for (const name of ['one', 'two', 'three', 'four', 'five']) await dnsTokenStore(test.db).issueToken(team, { name });
   });

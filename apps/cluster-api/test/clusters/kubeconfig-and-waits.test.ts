@@ -22,11 +22,7 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
   const grant = garden.adminKubeconfig;
   let t: ClusterTest;
   let name: string;
-  const issue = (body?: object) =>
-    t.api
-      .as(t.acme.member)
-      .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
-      .send(body);
+  const issue = (body?: object) => t.acme.asMember.post(`/clusters/${name}/kubeconfig/`).send(body);
   /** A slow garden is asked for as many as run at once for others than administrators. @returns ends them, with their statuses */
   const occupyGarden = async (): Promise<() => Promise<number[]>> => {
     const { kubeconfigsPerTeamAtOnce: most } = clusterLimits;
@@ -84,15 +80,25 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     ]);
   });
 
-  it('answers a credential for an hour that must not be cached', async () => {
+  it('answers a credential for an hour that must not be cached, and is in the audit log before it exists', async () => {
     await t.clusters.running(name);
     const { shootName } = await t.db.cluster.findFirstOrThrow({ where: { name } });
+    let found: unknown;
+    garden.adminKubeconfig = async (request) => {
+      found = await entries();
+      return grant(request);
+    };
 
     const { body, headers } = await issue().expect(200);
 
     expect(body).toMatchObject({ kubeconfig: `secret kubeconfig of ${shootName}`, scope: 'cluster-admin' });
     expect(headers['cache-control']).toBe('no-store');
     expect(garden.issued).toEqual([{ namespace: 'garden-acme', name: shootName, expirationSeconds: 3_600 }]);
+    const { id: teamId, member } = t.acme;
+    const requestId = headers['x-correlation-id'];
+    const detail = { ttlSeconds: 3_600, scope: 'admin' };
+    expect(found).toMatchObject([{ teamId, userId: member.id, targetKind: 'Cluster', requestId, detail }]);
+    expect(await entries()).toHaveLength(1);
   });
 
   it('has a context that is named after team and cluster', async () => {
@@ -126,38 +132,13 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
     expect(body).toMatchObject({ code: 'rate_limit_exceeded', detail: expect.stringContaining('of the team') });
     expect(headers['retry-after']).toMatch(/^\d+$/);
     garden.adminKubeconfig = grant;
-    await t.api
-      .as(t.acme.admin)
-      .post(t.acme.path(`/clusters/${name}/kubeconfig/`))
-      .expect(200);
+    await t.acme.asAdmin.post(`/clusters/${name}/kubeconfig/`).expect(200);
     expect(new Set(await release())).toEqual(new Set([200]));
     await issue().expect(200);
   });
 
-  it('is in the audit log before the credential exists', async () => {
-    await t.clusters.running(name);
-    let found: unknown;
-    garden.adminKubeconfig = async (request) => {
-      found = await entries();
-      return grant(request);
-    };
-
-    const { headers } = await issue({ ttlSeconds: 900 }).expect(200);
-
-    expect(found).toMatchObject([
-      {
-        teamId: t.acme.id,
-        userId: t.acme.member.id,
-        targetKind: 'Cluster',
-        requestId: headers['x-correlation-id'],
-        detail: { ttlSeconds: 900, scope: 'admin' },
-      },
-    ]);
-    expect(await entries()).toHaveLength(1);
-  });
-
   it('is listed for the team with the person, the expiry and the outcome, the newest first', async () => {
-    const list = () => t.api.as(t.acme.admin).get(t.acme.path(`/clusters/${name}/kubeconfig/`));
+    const list = () => t.acme.asAdmin.get(`/clusters/${name}/kubeconfig/`);
     await list().expect(404);
     await t.clusters.running(name);
     expect((await list().expect(200)).body).toEqual({ items: [] });
@@ -267,10 +248,8 @@ describe('POST /clusters/{name}/kubeconfig/', () => {
       await t.clusters.running(name);
       await fill(1, 20);
       const path = t.acme.path(`/clusters/${name}/kubeconfig/`);
-      const [one, other] = [
-        await t.createAccount(t.acme, 'one', { role: 'member' }),
-        await t.createAccount(t.acme, 'two', { role: 'member' }),
-      ];
+      const one = await t.createAccount(t.acme, 'one', { role: 'member' });
+      const other = await t.createAccount(t.acme, 'two', { role: 'member' });
       for (let times = 0; times < 20; times += 1) await t.api.withToken(one).post(path).expect(200);
 
       await issue().expect(429);
@@ -343,7 +322,7 @@ describe('a request that prefers to wait for an operation', () => {
   async function begin(team: TestTeam): Promise<{ readonly path: string; readonly name: string }> {
     names += 1;
     const name = `waits-${names}`;
-    const { operation } = await declare(t, team, name);
+    const { operation } = await declare(team, name);
     return { path: team.path(`/operations/${operation.id}/`), name };
   }
 

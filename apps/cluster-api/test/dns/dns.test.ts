@@ -26,7 +26,7 @@ beforeAll(async () => {
 afterAll(() => test.close());
 beforeEach(async () => {
   readAll = async () => ({});
-  team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+  team = await test.createTeam();
 });
 
 describe('dns tokens', () => {
@@ -146,35 +146,31 @@ describe('dns tokens', () => {
     });
   });
 
-  describe('GET /dns-tokens/', () => {
-    it('filters by state', async () => {
-      for (const name of ['active', 'expired', 'revoked', 'both']) await post({ name }).expect(201);
-      const past = new Date(Date.now() - HOUR_MS);
-      const change = (names: string[], data: object) =>
-        test.db.dnsToken.updateMany({ where: { teamId: team.id, name: { in: names } }, data });
-      await change(['expired', 'both'], { expiresAt: past });
-      await change(['revoked', 'both'], { revokedAt: past });
+  it('GET /dns-tokens/ filters by state', async () => {
+    for (const name of ['active', 'expired', 'revoked', 'both']) await post({ name }).expect(201);
+    const past = new Date(Date.now() - HOUR_MS);
+    const change = (names: string[], data: object) =>
+      test.db.dnsToken.updateMany({ where: { teamId: team.id, name: { in: names } }, data });
+    await change(['expired', 'both'], { expiresAt: past });
+    await change(['revoked', 'both'], { revokedAt: past });
 
-      const listed = await Promise.all(['active', 'expired', 'revoked'].map((state) => get(`?state=${state}`)));
+    const listed = await Promise.all(['active', 'expired', 'revoked'].map((state) => get(`?state=${state}`)));
 
-      expect(listed.map((answer) => namesOf(answer).sort())).toEqual([['active'], ['expired'], ['both', 'revoked']]);
-      for (const [at, state] of ['active', 'expired', 'revoked'].entries()) {
-        expect(listed[at]?.body.items.every((item: { state: string }) => item.state === state)).toBe(true);
-      }
-    });
+    expect(listed.map((answer) => namesOf(answer).sort())).toEqual([['active'], ['expired'], ['both', 'revoked']]);
+    for (const [at, state] of ['active', 'expired', 'revoked'].entries()) {
+      expect(listed[at]?.body.items.every((item: { state: string }) => item.state === state)).toBe(true);
+    }
   });
 
-  describe('DELETE /dns-tokens/{id}/', () => {
-    it('answers 204 when it is repeated, without an effect', async () => {
-      const { body: made } = await post().expect(201);
+  it('DELETE /dns-tokens/{id}/ answers 204 when it is repeated, without an effect', async () => {
+    const { body: made } = await post().expect(201);
 
-      await Promise.all([revoke(made.id).expect(204), revoke(made.id).expect(204)]);
-      const { revokedAt } = await rowOf(made.id);
-      await revoke(made.id).expect(204);
+    await Promise.all([revoke(made.id).expect(204), revoke(made.id).expect(204)]);
+    const { revokedAt } = await rowOf(made.id);
+    await revoke(made.id).expect(204);
 
-      expect((await rowOf(made.id)).revokedAt).toEqual(revokedAt);
-      expect((await auditOf()).map(({ action }) => action)).toEqual(['dns_token.create', 'dns_token.revoke']);
-    });
+    expect((await rowOf(made.id)).revokedAt).toEqual(revokedAt);
+    expect((await auditOf()).map(({ action }) => action)).toEqual(['dns_token.create', 'dns_token.revoke']);
   });
 
   describe('access to tokens', () => {
@@ -282,15 +278,12 @@ describe('dns session', () => {
       const [row] = await rowsOf();
 
       for (let time = 0; time < 5; time += 1) {
-        await test.api.as(team.member).post(team.path('/dns-tokens/')).send({ name: 'ci' }).expect(201);
+        await team.asMember.post('/dns-tokens/').send({ name: 'ci' }).expect(201);
       }
-      const { items } = (await test.api.as(team.admin).get(team.path('/dns-tokens/')).expect(200)).body;
+      const { items } = (await team.asAdmin.get('/dns-tokens/').expect(200)).body;
       expect(items.map(({ name }: { name: string }) => name)).toEqual(['ci', 'ci', 'ci', 'ci', 'ci']);
-      expect((await test.api.as(team.member).get(team.path('/dns-usage/'))).body.tokens.active).toBe(5);
-      await test.api
-        .as(team.member)
-        .delete(team.path(`/dns-tokens/${row?.id}/`))
-        .expect(404);
+      expect((await team.asMember.get('/dns-usage/')).body.tokens.active).toBe(5);
+      await team.asMember.delete(`/dns-tokens/${row?.id}/`).expect(404);
     });
 
     it('keeps the ten newest tokens of a session', async () => {
@@ -388,14 +381,13 @@ describe('dns session', () => {
     });
 
     const put = (spec: object) =>
-      test.api
-        .as(team.admin)
-        .put(team.path('/service-accounts/ci/'))
+      team.asAdmin
+        .put('/service-accounts/ci/')
         .send({ spec: { role: 'member', ...spec } })
         .expect(200);
     it.each<[string, () => PromiseLike<unknown>]>([
       ['its token is revoked', () => test.db.serviceAccountToken.updateMany({ data: { revokedAt: new Date() } })],
-      ['the account is deleted', () => test.api.as(team.admin).delete(team.path('/service-accounts/ci/')).expect(204)],
+      ['the account is deleted', () => team.asAdmin.delete('/service-accounts/ci/').expect(204)],
       ['its role changes', () => put({ role: 'viewer' })],
       ['its names are narrowed', () => put({ narrowing: { dns: { withinName: `a.${team.slug}` } } })],
       ['it may do less', () => put({ narrowing: { actions: ['read'] } })],
@@ -416,14 +408,9 @@ describe('dns session', () => {
       await test.api.withToken(token).post(team.path('/dns-session/')).send().expect(201);
       const [row] = await rowsOf();
       await givenDnsEntry(test, team, { tokenId: row?.id as string });
-      await test.api.as(team.admin).delete(team.path('/service-accounts/ci/')).expect(204);
+      await team.asAdmin.delete('/service-accounts/ci/').expect(204);
       const log = async (actor: string) =>
-        (
-          await test.api
-            .as(team.admin)
-            .get(team.path(`/audit/?kind=dns&actor=${actor}`))
-            .expect(200)
-        ).body.items;
+        (await team.asAdmin.get(`/audit/?kind=dns&actor=${actor}`).expect(200)).body.items;
 
       expect(await log('account')).toEqual([
         expect.objectContaining({
@@ -438,13 +425,7 @@ describe('dns session', () => {
       await started();
       const [row] = await rowsOf();
       await givenDnsEntry(test, team, { tokenId: row?.id as string });
-      const log = async (query = '') =>
-        (
-          await test.api
-            .as(team.admin)
-            .get(team.path(`/audit/?kind=dns${query}`))
-            .expect(200)
-        ).body.items;
+      const log = async (query = '') => (await team.asAdmin.get(`/audit/?kind=dns${query}`).expect(200)).body.items;
 
       const [entry] = await log();
       expect(entry.actor).toEqual({ kind: 'user', id: expect.stringMatching(/^\d+$/), name: team.member.email });
@@ -456,36 +437,33 @@ describe('dns session', () => {
   });
 });
 
-describe('GET /record-set-changes/', () => {
-  it('says when each record set of the team was last changed, and by whom, and shows none of others', async () => {
-    const changedAt = '2026-11-21T12:00:00.000Z';
-    for (const [name, { slug }] of [
-      ['a', team],
-      ['b', team],
-      ['c', test.globex],
-    ] as const) {
-      await test.pool.query(
-        `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body, updated_at)
+it('GET /record-set-changes/ says when each record set of the team was last changed, and by whom, and shows none of others', async () => {
+  const changedAt = '2026-11-21T12:00:00.000Z';
+  for (const [name, { slug }] of [
+    ['a', team],
+    ['b', team],
+    ['c', test.globex],
+  ] as const) {
+    await test.pool.query(
+      `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body, updated_at)
          VALUES ($1, $2, 'A', $3, 1, '{}', $4)`,
-        [ZONE_ID, `${name}.${slug}`, slug, changedAt],
-      );
-    }
-    const of = { tokenId: await givenToken(test, team, 'ci'), name: `a.${team.slug}` };
-    await givenDnsEntry(test, team, { ...of, tokenId: null });
-    await givenDnsEntry(test, team, of);
-    for (const state of ['refused', 'pending'] as const)
-      await givenDnsEntry(test, team, { ...of, tokenId: null, state });
-    await givenDnsEntry(test, team, { ...of, tokenId: null, operation: 'remind', actor: 'service' });
+      [ZONE_ID, `${name}.${slug}`, slug, changedAt],
+    );
+  }
+  const of = { tokenId: await givenToken(test, team, 'ci'), name: `a.${team.slug}` };
+  await givenDnsEntry(test, team, { ...of, tokenId: null });
+  await givenDnsEntry(test, team, of);
+  for (const state of ['refused', 'pending'] as const) await givenDnsEntry(test, team, { ...of, tokenId: null, state });
+  await givenDnsEntry(test, team, { ...of, tokenId: null, operation: 'remind', actor: 'service' });
 
-    const { body } = await test.api.as(team.member).get(team.path('/record-set-changes/')).expect(200);
+  const { body } = await team.asMember.get('/record-set-changes/').expect(200);
 
-    const changedBy = { kind: 'token', id: of.tokenId, name: 'ci' };
-    expect(body).toEqual({
-      items: [
-        { name: `a.${team.slug}`, type: 'A', changedAt, changedBy },
-        { name: `b.${team.slug}`, type: 'A', changedAt, changedBy: null },
-      ],
-    });
+  const changedBy = { kind: 'token', id: of.tokenId, name: 'ci' };
+  expect(body).toEqual({
+    items: [
+      { name: `a.${team.slug}`, type: 'A', changedAt, changedBy },
+      { name: `b.${team.slug}`, type: 'A', changedAt, changedBy: null },
+    ],
   });
 });
 

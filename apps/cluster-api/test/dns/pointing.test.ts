@@ -111,7 +111,7 @@ describe('a plan of a change', () => {
 
 describe('GET /dangling-record-sets/', () => {
   const dangling = async () => {
-    const { body } = await t.api.as(t.acme.member).get(t.acme.path('/dangling-record-sets/')).expect(200);
+    const { body } = await t.acme.asMember.get('/dangling-record-sets/').expect(200);
     return body.items;
   };
 

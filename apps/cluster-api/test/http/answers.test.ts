@@ -127,7 +127,7 @@ describe('errors', () => {
 
   const fail = (error: Error) => {
     failure = error;
-    const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
+    const sent = test.acme.asAdmin.put('/connections/main/');
     return sent.send({ spec: { provider: 'hcloud', token: 'token-of-this-request' } });
   };
 
@@ -174,8 +174,7 @@ describe('cross site', () => {
   const connection = { spec: { provider: 'hcloud', token: 't' } };
 
   describe('a change', () => {
-    const change = (headers: Headers) =>
-      test.api.as(test.acme.admin).put(test.acme.path('/connections/main/')).set(headers).send(connection);
+    const change = (headers: Headers) => test.acme.asAdmin.put('/connections/main/').set(headers).send(connection);
 
     it.each<[string, Headers]>([
       ['a client that is not a browser', {}],
@@ -293,16 +292,10 @@ describe('created resources', () => {
   });
 
   it('an accepted change says when to look at its operation', async () => {
-    const accepted = await test.clusters.declare('looked-at').then(() =>
-      test.api
-        .as(test.acme.member)
-        .put(test.acme.path('/clusters/looked-at/'))
-        .send({ spec: aClusterSpec({ plan: 'annual' }) }),
-    );
-    const draft = await test.api
-      .as(test.acme.member)
-      .put(test.acme.path('/clusters/drafted/'))
-      .send({ spec: aClusterSpec({ nodePools: [] }) });
+    const accepted = await test.clusters
+      .declare('looked-at')
+      .then(() => test.acme.asMember.put('/clusters/looked-at/').send({ spec: aClusterSpec({ plan: 'annual' }) }));
+    const draft = await test.acme.asMember.put('/clusters/drafted/').send({ spec: aClusterSpec({ nodePools: [] }) });
 
     expect([accepted.status, accepted.headers['retry-after']]).toEqual([202, '1']);
     expect(accepted.headers).not.toHaveProperty('location');
@@ -338,7 +331,7 @@ describe('the example of a body', () => {
     });
     await t.createTeam('third');
     const connection = { spec: { provider: 'hcloud', token: PROJECT } };
-    await t.api.as(t.acme.admin).put(t.acme.path('/connections/main/')).send(connection).expect(201);
+    await t.acme.asAdmin.put('/connections/main/').send(connection).expect(201);
     await t.createAccount(t.acme, 'ci', { role: 'viewer' });
     provider.put(PROJECT, { id: 42_017, serverType: 'cx22', location: 'hel1', architecture: 'x86' });
   });

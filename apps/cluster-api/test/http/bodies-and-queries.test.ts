@@ -23,7 +23,7 @@ afterAll(() => test.close());
 
 describe('a body', () => {
   const put = (body: string | Buffer, type: string | null = 'application/json') => {
-    const sent = test.api.as(test.acme.admin).put(test.acme.path('/connections/main/'));
+    const sent = test.acme.asAdmin.put('/connections/main/');
     if (type !== null) sent.set('Content-Type', type);
     // supertest would encode a string as JSON again.
     return sent.serialize((sentBody: unknown) => sentBody as string).send(body);

@@ -39,24 +39,22 @@ describe('request limits', () => {
     return clock;
   }
 
-  describe('a request above a limit', () => {
-    it('is answered 429 with the time to wait and succeeds after that', async () => {
-      const clock = start({ perPersonPerMinute: 2 });
-      const get = () => api.as(test.acme.member).get(ME);
-      await get().expect(200);
-      await get().expect(200);
+  it('a request above a limit is answered 429 with the time to wait and succeeds after that', async () => {
+    const clock = start({ perPersonPerMinute: 2 });
+    const get = () => api.as(test.acme.member).get(ME);
+    await get().expect(200);
+    await get().expect(200);
 
-      const refused = await get().expect(429);
+    const refused = await get().expect(429);
 
-      expect(refused.body.code).toBe('rate_limit_exceeded');
-      expect(refused.headers).toMatchObject({
-        'retry-after': '30',
-        'ratelimit-limit': '2',
-        'ratelimit-remaining': '0',
-      });
-      clock.now += 30_000;
-      await get().expect(200);
+    expect(refused.body.code).toBe('rate_limit_exceeded');
+    expect(refused.headers).toMatchObject({
+      'retry-after': '30',
+      'ratelimit-limit': '2',
+      'ratelimit-remaining': '0',
     });
+    clock.now += 30_000;
+    await get().expect(200);
   });
 
   describe('the limits count', () => {
@@ -182,11 +180,7 @@ describe('during a hold', () => {
   beforeEach(() => test.db.installationHold.create({ data: { reason: 'requested' } }));
   afterEach(() => test.db.installationHold.deleteMany());
 
-  const declare = (name: string) =>
-    test.api
-      .as(test.acme.member)
-      .put(test.acme.path(`/clusters/${name}/`))
-      .send({ spec: aClusterSpec() });
+  const declare = (name: string) => test.acme.asMember.put(`/clusters/${name}/`).send({ spec: aClusterSpec() });
   it('refuses changes with 503 and Retry-After, and changes nothing', async () => {
     const before = await test.db.cluster.count();
 
@@ -200,7 +194,7 @@ describe('during a hold', () => {
   it('answers reads and dry runs, and refuses strangers as before', async () => {
     const path = `${test.acme.path('/clusters/planned/')}?dryRun=true`;
     await test.api.as(test.acme.member).put(path).send({ spec: aClusterSpec() }).expect(200);
-    await test.api.as(test.acme.member).get(test.acme.path('/clusters/')).expect(200);
+    await test.acme.asMember.get('/clusters/').expect(200);
     await test.api.as(test.globex.member).put(test.acme.path('/clusters/held/')).send({}).expect(404);
   });
 
@@ -235,7 +229,7 @@ describe('a suspended team', () => {
     const put = (query = '') => test.api.as(test.acme.member).put(`${path}${query}`).send({ spec: aClusterSpec() });
     await suspend(new Date());
 
-    await test.api.as(test.acme.member).get(test.acme.path('/clusters/')).expect(200);
+    await test.acme.asMember.get('/clusters/').expect(200);
     await put('?dryRun=true').expect(200);
     const refused = await put().expect(403);
     await suspend(null);
@@ -305,11 +299,7 @@ describe('database away', () => {
       for (const path of ['/api/v1/me/', test.acme.path('/clusters/'), test.acme.path('/connections/')]) {
         expectUnavailable(await member.get(path));
       }
-      const put = () =>
-        test.api
-          .as(test.acme.admin)
-          .put(test.acme.path('/connections/main/'))
-          .send({ spec: { provider: 'hcloud', token: 't' } });
+      const put = () => test.acme.asAdmin.put('/connections/main/').send({ spec: { provider: 'hcloud', token: 't' } });
       expectUnavailable(await put());
       expectUnavailable(await test.api.as(test.acme.member).post('/auth/logout/'));
       await waitFor('not to be ready', async () => (await test.api.get('/readyz')).status === 503);
@@ -328,27 +318,22 @@ describe('database away', () => {
     });
   });
 
-  describe('a Postgres that becomes unavailable during changes', () => {
-    it('leaves each change complete or without effect', async () => {
-      const before = await test.db.connection.count();
-      const sent = Array.from({ length: 8 }, (_, at) =>
-        test.api
-          .as(test.acme.admin)
-          .put(test.acme.path(`/connections/c${at}/`))
-          .send({ spec: { provider: 'hcloud', token: 't' } }),
-      );
-      const answers = Promise.all(sent);
-      await waitFor('a change to be under way', async () => (await test.db.connection.count()) > before);
+  it('a Postgres that becomes unavailable during changes leaves each change complete or without effect', async () => {
+    const before = await test.db.connection.count();
+    const sent = Array.from({ length: 8 }, (_, at) =>
+      test.acme.asAdmin.put(`/connections/c${at}/`).send({ spec: { provider: 'hcloud', token: 't' } }),
+    );
+    const answers = Promise.all(sent);
+    await waitFor('a change to be under way', async () => (await test.db.connection.count()) > before);
 
-      await door.shut();
-      const statuses = (await answers).map(({ status }) => status);
-      await door.open();
+    await door.shut();
+    const statuses = (await answers).map(({ status }) => status);
+    await door.open();
 
-      expect(statuses.filter((status) => status !== 201 && status !== 503)).toEqual([]);
-      await waitFor('Postgres to be back', () => test.db.connection.count());
-      const entries = await test.db.auditEntry.count({ where: { action: 'connection.create' } });
-      expect(await test.db.connection.count()).toBe(entries);
-      expect(entries).toBeGreaterThanOrEqual(before + statuses.filter((status) => status === 201).length);
-    });
+    expect(statuses.filter((status) => status !== 201 && status !== 503)).toEqual([]);
+    await waitFor('Postgres to be back', () => test.db.connection.count());
+    const entries = await test.db.auditEntry.count({ where: { action: 'connection.create' } });
+    expect(await test.db.connection.count()).toBe(entries);
+    expect(entries).toBeGreaterThanOrEqual(before + statuses.filter((status) => status === 201).length);
   });
 });

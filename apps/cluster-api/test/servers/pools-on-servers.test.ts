@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { aClusterSpec } from '../support/a-cluster.js';
 import { addConnection, converge, declare, operationsOf, runningCluster } from '../support/clusters.js';
@@ -32,7 +31,7 @@ describe('node pools on servers', () => {
   const newestDetail = async () =>
     (await t.db.auditEntry.findFirstOrThrow({ where: { teamId: team.id }, orderBy: { id: 'desc' } })).detail;
   beforeEach(async () => {
-    team = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
+    team = await t.createTeam();
     await addConnection(t, team);
     calls = poolCalls(t, team);
   });
@@ -42,20 +41,20 @@ describe('node pools on servers', () => {
       const [first, second, third] = await servers(3);
       t.wakeups.length = 0;
 
-      await declare(t, team, 'web', withOwn(own(2)));
+      await declare(team, 'web', withOwn(own(2)));
 
       expect(await claims()).toEqual([first, second]);
       expect(await wokenServers()).toEqual([first, second]);
       expect((await rowOf(first as number)).dueAt).not.toBeNull();
       expect(await rowOf(third as number)).toMatchObject({ nodePoolId: null, dueAt: null });
       expect(await newestDetail()).toMatchObject({ claimed: `${first} ${second}` });
-      const { body } = await t.api.as(team.member).get(team.path(`/connections/main/adopted-servers/${first}/`));
+      const { body } = await team.asMember.get(`/connections/main/adopted-servers/${first}/`);
       expect(body.status).toMatchObject({ phase: 'Ready', claimedBy: { cluster: 'web', nodePool: 'own' } });
     });
 
     it('is shown as a pet pool with its number of ready nodes', async () => {
       await servers(2);
-      await declare(t, team, 'web', withOwn(own(2)));
+      await declare(team, 'web', withOwn(own(2)));
       await join(t, await claims());
       await join(t, (await claims()).slice(0, 1), false);
 
@@ -97,7 +96,7 @@ describe('node pools on servers', () => {
     it('cannot use servers of another connection or another team', async () => {
       await addConnection(t, team, { ref: 'other' });
       await givenServers(t, team, 2, { ref: 'other' });
-      const stranger = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
+      const stranger = await t.createTeam();
       await addConnection(t, stranger);
       const theirs = await givenServers(t, stranger, 2);
 
@@ -110,7 +109,7 @@ describe('node pools on servers', () => {
 
     it('is refused without names of clusters that a narrowed account must not know', async () => {
       const [first] = await servers(1);
-      await declare(t, team, 'shop', withOwn(own(1)));
+      await declare(team, 'shop', withOwn(own(1)));
       const token = await t.createAccount(team, 'ci', { role: 'member', clusters: ['ci-*'], actions: ['read'] });
       const path = `${team.path('/clusters/ci-1/')}?dryRun=true`;
 
@@ -125,25 +124,23 @@ describe('node pools on servers', () => {
     });
   });
 
-  describe('concurrent changes', () => {
-    it('never give a server to two pools', async () => {
-      const numbers = await servers(5);
-      await runningCluster(t, team, 'web');
+  it('concurrent changes never give a server to two pools', async () => {
+    const numbers = await servers(5);
+    await runningCluster(t, team, 'web');
 
-      const answers = await Promise.all(
-        ['a', 'b', 'c', 'd'].map((name) => calls.putPool(own(2, { name }), { query: '' }).then(({ status }) => status)),
-      );
+    const answers = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((name) => calls.putPool(own(2, { name }), { query: '' }).then(({ status }) => status)),
+    );
 
-      expect(answers.sort()).toEqual([201, 201, 409, 409]);
-      const rows = await t.db.adoptedServer.findMany({ where: { teamId: team.id, nodePoolId: { not: null } } });
-      expect(rows.map(({ serverId }) => Number(serverId)).sort()).toEqual(numbers.slice(0, 4));
-    });
+    expect(answers.sort()).toEqual([201, 201, 409, 409]);
+    const rows = await t.db.adoptedServer.findMany({ where: { teamId: team.id, nodePoolId: { not: null } } });
+    expect(rows.map(({ serverId }) => Number(serverId)).sort()).toEqual(numbers.slice(0, 4));
   });
 
   describe('servers are released', () => {
     it('by a smaller pool: first those that have not joined, then the highest ids', async () => {
       const [first, second, third] = (await servers(3)) as [number, number, number];
-      await declare(t, team, 'web', withOwn(own(3)));
+      await declare(team, 'web', withOwn(own(3)));
       await join(t, [second, third]);
       t.wakeups.length = 0;
 
@@ -175,14 +172,14 @@ describe('node pools on servers', () => {
 
     it('by the deletion of a draft', async () => {
       const numbers = await servers(2);
-      await declare(t, team, 'web', { nodePools: [own(2)] });
+      await declare(team, 'web', { nodePools: [own(2)] });
       t.wakeups.length = 0;
 
       await t.api.as(team.member).delete(calls.clusterPath()).expect(204);
 
       expect(await wokenServers()).toEqual(numbers);
       expect(await newestDetail()).toEqual({ draft: true, released: numbers.join(' ') });
-      await declare(t, team, 'again', withOwn(own(2)));
+      await declare(team, 'again', withOwn(own(2)));
       expect(await claims('again')).toEqual(numbers);
     });
   });
@@ -193,7 +190,7 @@ describe('the entity tag of a pool on adopted servers', () => {
   let calls: PoolCalls;
   const servers = (count: number, more: Parameters<typeof givenServers>[3] = {}) => givenServers(t, team, count, more);
   beforeEach(async () => {
-    team = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
+    team = await t.createTeam();
     await addConnection(t, team);
     calls = poolCalls(t, team);
   });

@@ -19,478 +19,435 @@ describe('servers of cloud projects', () => {
 
   afterAll(() => at.close());
 
-  describe('adopted servers', () => {
-    beforeEach(() => at.reset());
+  beforeEach(() => at.reset());
 
-    describe('GET …/project-servers/', () => {
-      const list = (ref = 'main') =>
-        at.t.api.as(at.team.admin).get(at.team.path(`/connections/${ref}/project-servers/`));
+  describe('GET …/project-servers/', () => {
+    const list = (ref = 'main') => at.team.asAdmin.get(`/connections/${ref}/project-servers/`);
 
-      it('lists the servers that are no nodes, and why some cannot be adopted', async () => {
-        const free = at.aServer({ name: 'db-1' });
-        const node = at.aServer({ labels: { 'mcm.gardener.cloud/cluster': 'shoot--acme--web' } });
-        await at.adopt().expect(202);
+    it('lists the servers that are no nodes, and why some cannot be adopted', async () => {
+      const free = at.aServer({ name: 'db-1' });
+      const node = at.aServer({ labels: { 'mcm.gardener.cloud/cluster': 'shoot--acme--web' } });
+      await at.adopt().expect(202);
 
-        const { items } = (await list().expect(200)).body as {
-          items: { serverID: number; name: string; reason: string | null }[];
-        };
-
-        expect(items.find(({ serverID }) => serverID === free)).toMatchObject({ name: 'db-1', reason: null });
-        expect(items.find(({ serverID }) => serverID === at.serverID)?.reason).toBe('The server is being adopted.');
-        expect(items.some(({ serverID }) => serverID === node)).toBe(false);
-      });
-
-      it('answers 404 for a connection that the team does not have', () => list('none').expect(404));
-    });
-
-    describe('GET …/project-servers/{server_id}/', () => {
-      const lookUp = (id: number | string = at.serverID, user = at.team.admin) =>
-        at.t.api.as(user).get(at.team.path(`/connections/main/project-servers/${id}/`));
-
-      it('shows the server with its live name, and writes nothing', async () => {
-        const id = at.aServer({ name: 'db-1', serverType: 'cx32' });
-
-        expect((await lookUp(id).expect(200)).body).toEqual({
-          serverID: id,
-          name: 'db-1',
-          serverType: 'cx32',
-          location: 'hel1',
-          architecture: 'amd64',
-          state: 'running',
-          adoptable: true,
-          reason: null,
-        });
-        await at.expectNothingWritten();
-      });
-
-      it('says why a server cannot be adopted', async () => {
-        await at.adopt().expect(202);
-        expect((await lookUp().expect(200)).body).toMatchObject({
-          adoptable: false,
-          reason: 'The server is being adopted.',
-        });
-
-        await at.setPhase('Ready');
-        expect((await lookUp().expect(200)).body.reason).toMatch(/already adopted/);
-        const node = at.aServer({ labels: { 'mcm.gardener.cloud/cluster': 'shoot--acme--web' } });
-        expect((await lookUp(node).expect(200)).body).toMatchObject({ adoptable: false, reason: expect.any(String) });
-        const others = at.aServer({ labels: { 'corral.dev/claim': 'of-another-adoption' } });
-        expect((await lookUp(others).expect(200)).body.reason).toMatch(/remove the label/);
-      });
-    });
-
-    describe('POST …/adopted-servers/', () => {
-      it('answers 202 with the server and its operation, and wakes the reconciler', async () => {
-        const answer = await at.adopt().expect(202);
-
-        const [row] = await at.rows();
-        expect(answer.body).toMatchObject({
-          kind: 'AdoptedServer',
-          metadata: { name: 'web', id: row?.id, serverID: at.serverID, team: at.team.slug, connectionRef: 'main' },
-          spec: at.spec(),
-          status: { phase: 'Adopting', message: '', claimedBy: null, adoptedAt: null, observedAt: null },
-        });
-        const operation = await at.t.api
-          .as(at.team.member)
-          .get(new URL(answer.headers['operation-location'] as string).pathname);
-        expect(operation.body).toMatchObject({
-          id: answer.body.status.operationId,
-          kind: 'server.adopt',
-          state: 'queued',
-          progress: 0,
-          target: { kind: 'AdoptedServer', name: String(at.serverID), id: row?.id },
-        });
-        expect(answer.headers.location).toBe(at.path(at.serverID));
-        expect(row).toMatchObject({
-          acknowledgedBy: at.team.admin.id,
-          generation: 1,
-          rebuildAskedAt: null,
-          purpose: 'adopt',
-        });
-        expect(row?.begunAt).toEqual(row?.acknowledgedAt);
-        expect(await at.audit()).toEqual(['server.adopt']);
-        expect(at.t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: row?.id } }]);
-      });
-
-      it('is visible to members, in the list and by id', async () => {
-        await at.adopt().expect(202);
-
-        const { body } = await at.get().expect(200);
-        expect(body.metadata.serverID).toBe(at.serverID);
-        expect((await at.t.api.as(at.team.member).get(at.path())).body).toEqual([{ items: [body] }]);
-      });
-
-      it.each([undefined, {}])('does nothing with the acknowledgement %j', async (acknowledge) => {
-        const reads = at.provider.reads();
-
-        const { body } = await at.t.api
-          .as(at.team.admin)
-          .post(at.path())
-          .send({ spec: at.spec(), acknowledge })
-          .expect(422);
-
-        expect([body.code, body.errors[0].pointer]).toEqual(['acknowledgement_required', '/acknowledge']);
-        expect(at.provider.reads()).toBe(reads);
-        await at.expectNothingWritten();
-      });
-
-      it.each(['dedicated', 'onprem'])('refuses a server of kind %s when pools cannot use it', async (serverKind) => {
-        const { body } = await at.adopt({ serverKind }).expect(422);
-
-        expect([body.code, body.errors[0].pointer]).toEqual(['unsupported_by_garden', '/spec/serverKind']);
-        await at.expectNothingWritten();
-      });
-
-      it('names each field that does not match the server', async () => {
-        at.serverID = at.aServer({ serverType: 'cax11', location: 'fsn1', architecture: 'arm' });
-
-        const { body } = await at.adopt().expect(422);
-
-        expect(body.code).toBe('validation_failed');
-        expect(body.detail).toBe(
-          `The server ${at.serverID} does not match the specification: serverType is cax11, not cx22, location is fsn1, not hel1, ` +
-            'architecture is arm64, not amd64. Check that it is the server that you mean.',
-        );
-        expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
-          '/spec/serverType',
-          '/spec/location',
-          '/spec/architecture',
-        ]);
-        await at.expectNothingWritten();
-      });
-
-      it.each([
-        ['labelled as the node of a cluster', { 'mcm.gardener.cloud/cluster': 'shoot--x' }],
-        ['labelled with the claim of another adoption', { 'corral.dev/claim': 'theirs' }],
-      ])('refuses a server that is %s', async (_what, labels) => {
-        at.serverID = at.aServer({ labels });
-
-        expect((await at.adopt().expect(409)).body.code).toBe('server_claimed');
-        await at.expectNothingWritten();
-      });
-
-      it('refuses a server of another team without revealing its owner', async () => {
-        const other = await at.t.createTeam(`t-${randomUUID().slice(0, 8)}`);
-        const otherToken = await at.connect(other);
-        at.provider.put(otherToken, { id: at.serverID });
-        await at.t.api
-          .as(other.admin)
-          .post(other.path('/connections/main/adopted-servers/'))
-          .send({ spec: at.spec(), acknowledge: WIPE })
-          .expect(202);
-        at.t.wakeups.length = 0;
-
-        const answer = await at.adopt().expect(409);
-
-        expect(answer.body.code).toBe('server_claimed');
-        expect(answer.text).not.toContain(other.slug);
-        await at.expectNothingWritten();
-        // A team without the server in its project does not even learn that it has an owner.
-        at.provider.take(at.token, at.serverID);
-        const { body } = await at.adopt().expect(422);
-        expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/serverID' }] });
-      });
-
-      it('gives a server to one of two teams that adopt it at the same time', async () => {
-        const other = await at.t.createTeam(`t-${randomUUID().slice(0, 8)}`);
-        at.provider.put(await at.connect(other), { id: at.serverID });
-        const theirs = () =>
-          at.t.api
-            .as(other.admin)
-            .post(other.path('/connections/main/adopted-servers/'))
-            .send({ spec: at.spec(), acknowledge: WIPE });
-
-        const statuses = (await Promise.all([at.adopt(), theirs()])).map(({ status }) => status);
-
-        expect(statuses.sort()).toEqual([202, 409]);
-        expect(await at.t.db.adoptedServer.count({ where: { serverId: at.serverID } })).toBe(1);
-      });
-
-      it.each<[string, number, unknown, number, string]>([
-        ['500', 500, refused('server_error'), 502, 'upstream_unavailable'],
-      ])('writes nothing when the provider answers %s', async (_what, status, body, answered, code) => {
-        at.provider.answerAll([status, body]);
-
-        expect((await at.adopt().expect(answered)).body.code).toBe(code);
-
-        await at.expectNothingWritten();
-      });
-
-      it('does not call the provider over a rejected connection', async () => {
-        await at.t.pool.query("UPDATE connection SET phase = 'Rejected' WHERE team_id = $1", [at.team.id]);
-        const reads = at.provider.reads();
-
-        expect((await at.adopt().expect(409)).body.code).toBe('connection_rejected');
-
-        expect(at.provider.reads()).toBe(reads);
-      });
-
-      it('reports a rejected token once that is confirmed', async () => {
-        at.provider.answerAll([401, refused('unauthorized')]);
-        at.verdict = 'rejected';
-
-        expect((await at.adopt().expect(409)).body.code).toBe('connection_rejected');
-
-        await at.expectNothingWritten();
-      });
-
-      it('applies the quota of the installation or the team’s override', async () => {
-        for (let count = 0; count < 3; count += 1) await at.adopt({ serverID: at.aServer() }).expect(202);
-        expect((await at.adopt().expect(403)).body.code).toBe('quota_exceeded');
-
-        await at.t.pool.query('UPDATE team SET adopted_servers_max = 4 WHERE id = $1', [at.team.id]);
-
-        await at.adopt().expect(202);
-        expect(await at.rows()).toHaveLength(4);
-      });
-    });
-  });
-
-  describe('deregister', () => {
-    beforeEach(() => at.reset());
-
-    describe('DELETE …/adopted-servers/{server_id}/', () => {
-      it('answers 204 with its operation and ends the adoption, without calling the provider', async () => {
-        await at.adopt().expect(202);
-        const reads = at.provider.reads();
-        at.provider.answerAll([500, refused('server_error')]);
-
-        const { headers } = await at.remove().expect(204);
-
-        expect(await at.operations()).toEqual(['server.adopt superseded 1', 'server.deregister queued 1']);
-        const { body } = await at.get().expect(200);
-        expect(body.status.phase).toBe('Deregistering');
-        expect(headers['operation-location']).toContain(body.status.operationId);
-        expect(await at.audit()).toEqual(['server.adopt', 'server.deregister']);
-        expect(at.provider.reads()).toBe(reads);
-        expect(at.t.wakeups.at(-1)?.job).toBe('reconcile-server');
-      });
-
-      it('returns the same operation when it is repeated', async () => {
-        await at.adopt().expect(202);
-        const first = await at.remove().expect(204);
-
-        expect((await at.remove().expect(204)).headers['operation-location']).toBe(first.headers['operation-location']);
-        expect(await at.operations()).toHaveLength(2);
-      });
-
-      it('is refused with the name of the node pool that claims the server', async () => {
-        await at.adopt().expect(202);
-        await at.claimByPool();
-        await at.setPhase('Ready');
-
-        const { body } = await at.remove().expect(409);
-
-        expect(body.code).toBe('server_claimed');
-        expect(body.detail).toMatch(/metal.*shop/);
-        expect((await at.get()).body.status.claimedBy).toEqual({ cluster: 'shop', nodePool: 'metal' });
-      });
-
-      it('is refused while the server is leaving a cluster', async () => {
-        await at.adopt().expect(202);
-        await at.t.pool.query(`UPDATE adopted_server SET phase = 'Leaving', node_name = 'node' WHERE server_id = $1`, [
-          at.serverID,
-        ]);
-
-        const { body } = await at.remove().expect(409);
-
-        expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/once it is Ready/)]);
-      });
-    });
-
-    describe('a connection with adopted servers', () => {
-      beforeEach(async () => {
-        await at.adopt().expect(202);
-      });
-
-      it('refuses a token of a project without any of them', async () => {
-        const { body } = await at.put(at.team, 'main', randomUUID().repeat(2)).expect(409);
-
-        expect(body.code).toBe('connection_project_mismatch');
-        const connection = await at.t.db.connection.findFirstOrThrow({ where: { teamId: at.team.id } });
-        expect(connection.tokenVersion).toBe(1);
-      });
-
-      it('accepts another token of their project and wakes waiting servers', async () => {
-        const another = randomUUID().repeat(2);
-        at.provider.put(another, { id: at.serverID });
-        at.t.wakeups.length = 0;
-
-        await at.put(at.team, 'main', another).expect(200);
-
-        const jobs = at.t.wakeups.map(({ job }) => job);
-        expect(jobs).toEqual(['reconcile-server', 'verify-connections', 'refresh-prices']);
-      });
-
-      it('accepts any token when the provider gives no answer or all servers were missing before', async () => {
-        at.provider.answerAll([500, refused('server_error')]);
-        await at.put(at.team, 'main', randomUUID().repeat(2)).expect(200);
-
-        at.provider.answerAll(null);
-        await at.setPhase('Missing');
-        await at.put(at.team, 'main', randomUUID().repeat(2)).expect(200);
-      });
-    });
-
-    describe('a connection with clusters', () => {
-      const another = () => randomUUID().repeat(2);
-      const label = async (name: string) => {
-        const { projectName } = await at.t.db.team.findUniqueOrThrow({ where: { id: at.team.id } });
-        const { shootName } = await at.t.db.cluster.findFirstOrThrow({ where: { teamId: at.team.id, name } });
-        return { 'mcm.gardener.cloud/cluster': `shoot--${projectName}--${shootName}` };
+      const { items } = (await list().expect(200)).body as {
+        items: { serverID: number; name: string; reason: string | null }[];
       };
-      const tokenVersion = async () =>
-        (await at.t.db.connection.findFirstOrThrow({ where: { teamId: at.team.id } })).tokenVersion;
 
-      it('refuses a token of a project without any of their nodes', async () => {
-        await runningCluster(at.t, at.team, 'web');
-
-        const { body } = await at.put(at.team, 'main', another()).expect(409);
-
-        expect(body.code).toBe('connection_project_mismatch');
-        expect(await tokenVersion()).toBe(1);
-      });
-
-      it('accepts a token of a project with a node of one of them', async () => {
-        await runningCluster(at.t, at.team, 'web');
-        await runningCluster(at.t, at.team, 'shop');
-        const next = another();
-        at.provider.put(next, { id: 77, labels: await label('shop') });
-
-        await at.put(at.team, 'main', next).expect(200);
-
-        expect(await tokenVersion()).toBe(2);
-      });
-
-      it('accepts any token when none of them has nodes or the provider gives no answer', async () => {
-        await runningCluster(at.t, at.team, 'asleep', { hibernated: true });
-        await at.t.pool.query(`UPDATE cluster SET phase = 'Hibernated' WHERE team_id = $1`, [at.team.id]);
-        await declare(at.t, at.team, 'young');
-        await at.put(at.team, 'main', another()).expect(200);
-        await runningCluster(at.t, at.team, 'web');
-        at.provider.answerAll([503, refused('unavailable')]);
-
-        await at.put(at.team, 'main', another()).expect(200);
-
-        expect(await tokenVersion()).toBe(3);
-      });
+      expect(items.find(({ serverID }) => serverID === free)).toMatchObject({ name: 'db-1', reason: null });
+      expect(items.find(({ serverID }) => serverID === at.serverID)?.reason).toBe('The server is being adopted.');
+      expect(items.some(({ serverID }) => serverID === node)).toBe(false);
     });
   });
 
-  describe('adopt again', () => {
-    beforeEach(() => at.reset());
+  describe('GET …/project-servers/{server_id}/', () => {
+    const lookUp = (id: number | string = at.serverID, user = at.team.admin) =>
+      at.t.api.as(user).get(at.team.path(`/connections/main/project-servers/${id}/`));
 
-    describe('a repeated adoption', () => {
-      it('returns the running operation without a second intent', async () => {
-        const first = await at.adopt().expect(202);
-        at.provider.answerAll([500, refused('server_error')]);
+    it('shows the server with its live name, and writes nothing', async () => {
+      const id = at.aServer({ name: 'db-1', serverType: 'cx32' });
 
-        const second = await at.adopt().expect(202);
-
-        expect(second.headers['operation-location']).toBe(first.headers['operation-location']);
-        expect(await at.operations()).toEqual(['server.adopt queued 1']);
-        expect(await at.audit()).toEqual(['server.adopt']);
+      expect((await lookUp(id).expect(200)).body).toEqual({
+        serverID: id,
+        name: 'db-1',
+        serverType: 'cx32',
+        location: 'hel1',
+        architecture: 'amd64',
+        state: 'running',
+        adoptable: true,
+        reason: null,
       });
-
-      it('with the same Idempotency-Key returns the first outcome, whatever the server’s phase', async () => {
-        const send = (body: object) =>
-          at.t.api.as(at.team.admin).post(at.path()).set('Idempotency-Key', at.serverID.toString()).send(body);
-        const first = await send({ spec: at.spec(), acknowledge: WIPE }).expect(202);
-        await at.setPhase('Ready');
-
-        const second = await send({ spec: at.spec(), acknowledge: WIPE }).expect(202);
-
-        expect(second.headers['operation-location']).toBe(first.headers['operation-location']);
-        expect(second.body.status.phase).toBe('Ready');
-        const other = { ...at.spec(), serverID: at.aServer() };
-        expect((await send({ spec: other, acknowledge: WIPE }).expect(422)).body.code).toBe('idempotency_key_reused');
-        expect(await at.rows()).toHaveLength(1);
-      });
-
-      it('with another specification is refused while the adoption runs', async () => {
-        await at.adopt().expect(202);
-        at.provider.put(at.token, { id: at.serverID, serverType: 'cx32' });
-
-        const { body } = await at.adopt({ serverType: 'cx32' }).expect(409);
-        expect(body.code).toBe('server_claimed');
-        expect(body.detail).toBe(
-          'The server is being adopted with another specification: serverType is cx22, not cx32. Wait until the adoption has finished.',
-        );
-      });
-
-      it.each(['Ready', 'Joined', 'Deregistering'])('is refused once the server is %s', async (phase) => {
-        await at.adopt().expect(202);
-        await at.setPhase(phase);
-
-        expect((await at.adopt().expect(409)).body.code).toBe('server_claimed');
-        expect(await at.operations()).toHaveLength(1);
-      });
-
-      it('creates a new intent after a failure', async () => {
-        await at.adopt().expect(202);
-        await at.setPhase('Failed');
-        await at.endOperations('failed');
-        const [before] = await at.rows();
-        at.provider.put(at.token, { id: at.serverID, labels: { 'corral.dev/claim': before?.claimToken as string } });
-
-        const { body } = await at.adopt().expect(202);
-
-        expect(body.status.phase).toBe('Adopting');
-        expect(await at.operations()).toEqual(['server.adopt failed 1', 'server.adopt queued 2']);
-        expect(await at.rows()).toEqual([
-          expect.objectContaining({ id: before?.id, generation: 2, rebuildAskedAt: null, rebuildActionId: null }),
-        ]);
-        expect(await at.audit()).toEqual(['server.adopt', 'server.adopt']);
-      });
+      await at.expectNothingWritten();
     });
 
-    describe('a server that failed as a node', () => {
-      beforeEach(async () => {
-        await at.adopt().expect(202);
-        await at.endOperations('failed');
-        await at.t.pool.query(
-          `UPDATE adopted_server SET phase = 'Failed', purpose = 'join', node_name = 'node', node_ready = true,
+    it('says why a server cannot be adopted', async () => {
+      await at.adopt().expect(202);
+      expect((await lookUp().expect(200)).body).toMatchObject({
+        adoptable: false,
+        reason: 'The server is being adopted.',
+      });
+
+      await at.setPhase('Ready');
+      expect((await lookUp().expect(200)).body.reason).toMatch(/already adopted/);
+      const node = at.aServer({ labels: { 'mcm.gardener.cloud/cluster': 'shoot--acme--web' } });
+      expect((await lookUp(node).expect(200)).body).toMatchObject({ adoptable: false, reason: expect.any(String) });
+      const others = at.aServer({ labels: { 'corral.dev/claim': 'of-another-adoption' } });
+      expect((await lookUp(others).expect(200)).body.reason).toMatch(/remove the label/);
+    });
+  });
+
+  describe('POST …/adopted-servers/', () => {
+    it('answers 202 with the server and its operation, and wakes the reconciler', async () => {
+      const answer = await at.adopt().expect(202);
+
+      const [row] = await at.rows();
+      expect(answer.body).toMatchObject({
+        kind: 'AdoptedServer',
+        metadata: { name: 'web', id: row?.id, serverID: at.serverID, team: at.team.slug, connectionRef: 'main' },
+        spec: at.spec(),
+        status: { phase: 'Adopting', message: '', claimedBy: null, adoptedAt: null, observedAt: null },
+      });
+      const operation = await at.t.api
+        .as(at.team.member)
+        .get(new URL(answer.headers['operation-location'] as string).pathname);
+      expect(operation.body).toMatchObject({
+        id: answer.body.status.operationId,
+        kind: 'server.adopt',
+        state: 'queued',
+        progress: 0,
+        target: { kind: 'AdoptedServer', name: String(at.serverID), id: row?.id },
+      });
+      expect(answer.headers.location).toBe(at.path(at.serverID));
+      expect(row).toMatchObject({
+        acknowledgedBy: at.team.admin.id,
+        generation: 1,
+        rebuildAskedAt: null,
+        purpose: 'adopt',
+      });
+      expect(row?.begunAt).toEqual(row?.acknowledgedAt);
+      expect(await at.audit()).toEqual(['server.adopt']);
+      expect(at.t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: row?.id } }]);
+      const { body } = await at.get().expect(200);
+      expect(body.metadata.serverID).toBe(at.serverID);
+      expect((await at.t.api.as(at.team.member).get(at.path())).body).toEqual([{ items: [body] }]);
+    });
+
+    it('does nothing without the acknowledgement', async () => {
+      const reads = at.provider.reads();
+
+      const { body } = await at.adopt({}, {}).expect(422);
+
+      expect([body.code, body.errors[0].pointer]).toEqual(['acknowledgement_required', '/acknowledge']);
+      expect(at.provider.reads()).toBe(reads);
+      await at.expectNothingWritten();
+    });
+
+    it.each(['dedicated', 'onprem'])('refuses a server of kind %s when pools cannot use it', async (serverKind) => {
+      const { body } = await at.adopt({ serverKind }).expect(422);
+
+      expect([body.code, body.errors[0].pointer]).toEqual(['unsupported_by_garden', '/spec/serverKind']);
+      await at.expectNothingWritten();
+    });
+
+    it('names each field that does not match the server', async () => {
+      at.serverID = at.aServer({ serverType: 'cax11', location: 'fsn1', architecture: 'arm' });
+
+      const { body } = await at.adopt().expect(422);
+
+      expect(body.code).toBe('validation_failed');
+      expect(body.detail).toBe(
+        `The server ${at.serverID} does not match the specification: serverType is cax11, not cx22, location is fsn1, not hel1, ` +
+          'architecture is arm64, not amd64. Check that it is the server that you mean.',
+      );
+      expect(body.errors.map(({ pointer }: { pointer: string }) => pointer)).toEqual([
+        '/spec/serverType',
+        '/spec/location',
+        '/spec/architecture',
+      ]);
+      await at.expectNothingWritten();
+    });
+
+    it.each([
+      ['labelled as the node of a cluster', { 'mcm.gardener.cloud/cluster': 'shoot--x' }],
+      ['labelled with the claim of another adoption', { 'corral.dev/claim': 'theirs' }],
+    ])('refuses a server that is %s', async (_what, labels) => {
+      at.serverID = at.aServer({ labels });
+
+      expect((await at.adopt().expect(409)).body.code).toBe('server_claimed');
+      await at.expectNothingWritten();
+    });
+
+    it('refuses a server of another team without revealing its owner', async () => {
+      const other = await at.t.createTeam();
+      const otherToken = await at.connect(other);
+      at.provider.put(otherToken, { id: at.serverID });
+      await other.asAdmin
+        .post('/connections/main/adopted-servers/')
+        .send({ spec: at.spec(), acknowledge: WIPE })
+        .expect(202);
+      at.t.wakeups.length = 0;
+
+      const answer = await at.adopt().expect(409);
+
+      expect(answer.body.code).toBe('server_claimed');
+      expect(answer.text).not.toContain(other.slug);
+      await at.expectNothingWritten();
+      // A team without the server in its project does not even learn that it has an owner.
+      at.provider.take(at.token, at.serverID);
+      const { body } = await at.adopt().expect(422);
+      expect(body).toMatchObject({ code: 'validation_failed', errors: [{ pointer: '/spec/serverID' }] });
+    });
+
+    it('gives a server to one of two teams that adopt it at the same time', async () => {
+      const other = await at.t.createTeam();
+      at.provider.put(await at.connect(other), { id: at.serverID });
+      const theirs = () =>
+        other.asAdmin.post('/connections/main/adopted-servers/').send({ spec: at.spec(), acknowledge: WIPE });
+
+      const statuses = (await Promise.all([at.adopt(), theirs()])).map(({ status }) => status);
+
+      expect(statuses.sort()).toEqual([202, 409]);
+      expect(await at.t.db.adoptedServer.count({ where: { serverId: at.serverID } })).toBe(1);
+    });
+
+    it('writes nothing when the provider fails', async () => {
+      at.provider.answerAll([500, refused('server_error')]);
+
+      expect((await at.adopt().expect(502)).body.code).toBe('upstream_unavailable');
+
+      await at.expectNothingWritten();
+    });
+
+    it('does not call the provider over a rejected connection', async () => {
+      await at.t.pool.query("UPDATE connection SET phase = 'Rejected' WHERE team_id = $1", [at.team.id]);
+      const reads = at.provider.reads();
+
+      expect((await at.adopt().expect(409)).body.code).toBe('connection_rejected');
+
+      expect(at.provider.reads()).toBe(reads);
+    });
+
+    it('reports a rejected token once that is confirmed', async () => {
+      at.provider.answerAll([401, refused('unauthorized')]);
+      at.verdict = 'rejected';
+
+      expect((await at.adopt().expect(409)).body.code).toBe('connection_rejected');
+
+      await at.expectNothingWritten();
+    });
+
+    it('applies the quota of the installation or the team’s override', async () => {
+      for (let count = 0; count < 3; count += 1) await at.adopt({ serverID: at.aServer() }).expect(202);
+      expect((await at.adopt().expect(403)).body.code).toBe('quota_exceeded');
+
+      await at.t.pool.query('UPDATE team SET adopted_servers_max = 4 WHERE id = $1', [at.team.id]);
+
+      await at.adopt().expect(202);
+      expect(await at.rows()).toHaveLength(4);
+    });
+  });
+
+  describe('DELETE …/adopted-servers/{server_id}/', () => {
+    it('answers 204 with its operation and ends the adoption, without calling the provider', async () => {
+      await at.adopt().expect(202);
+      const reads = at.provider.reads();
+      at.provider.answerAll([500, refused('server_error')]);
+
+      const { headers } = await at.remove().expect(204);
+
+      expect(await at.operations()).toEqual(['server.adopt superseded 1', 'server.deregister queued 1']);
+      const { body } = await at.get().expect(200);
+      expect(body.status.phase).toBe('Deregistering');
+      expect(headers['operation-location']).toContain(body.status.operationId);
+      expect(await at.audit()).toEqual(['server.adopt', 'server.deregister']);
+      expect(at.provider.reads()).toBe(reads);
+      expect(at.t.wakeups.at(-1)?.job).toBe('reconcile-server');
+      const again = await at.remove().expect(204);
+      expect(again.headers['operation-location']).toBe(headers['operation-location']);
+      expect(await at.operations()).toHaveLength(2);
+    });
+
+    it('is refused with the name of the node pool that claims the server', async () => {
+      await at.adopt().expect(202);
+      await at.claimByPool();
+      await at.setPhase('Ready');
+
+      const { body } = await at.remove().expect(409);
+
+      expect(body.code).toBe('server_claimed');
+      expect(body.detail).toMatch(/metal.*shop/);
+      expect((await at.get()).body.status.claimedBy).toEqual({ cluster: 'shop', nodePool: 'metal' });
+    });
+
+    it('is refused while the server is leaving a cluster', async () => {
+      await at.adopt().expect(202);
+      await at.t.pool.query(`UPDATE adopted_server SET phase = 'Leaving', node_name = 'node' WHERE server_id = $1`, [
+        at.serverID,
+      ]);
+
+      const { body } = await at.remove().expect(409);
+
+      expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/once it is Ready/)]);
+    });
+  });
+
+  describe('a connection with adopted servers', () => {
+    beforeEach(async () => {
+      await at.adopt().expect(202);
+    });
+
+    it('accepts only another token of their project, and wakes waiting servers', async () => {
+      const another = randomUUID().repeat(2);
+      at.provider.put(another, { id: at.serverID });
+      at.t.wakeups.length = 0;
+
+      const { body } = await at.put(at.team, 'main', randomUUID().repeat(2)).expect(409);
+      expect(body.code).toBe('connection_project_mismatch');
+      const connection = await at.t.db.connection.findFirstOrThrow({ where: { teamId: at.team.id } });
+      expect(connection.tokenVersion).toBe(1);
+
+      await at.put(at.team, 'main', another).expect(200);
+
+      const jobs = at.t.wakeups.map(({ job }) => job);
+      expect(jobs).toEqual(['reconcile-server', 'verify-connections', 'refresh-prices']);
+    });
+
+    it('accepts any token when the provider gives no answer or all servers were missing before', async () => {
+      at.provider.answerAll([500, refused('server_error')]);
+      await at.put(at.team, 'main', randomUUID().repeat(2)).expect(200);
+
+      at.provider.answerAll(null);
+      await at.setPhase('Missing');
+      await at.put(at.team, 'main', randomUUID().repeat(2)).expect(200);
+    });
+  });
+
+  describe('a connection with clusters', () => {
+    const another = () => randomUUID().repeat(2);
+    const label = async (name: string) => {
+      const { projectName } = await at.t.db.team.findUniqueOrThrow({ where: { id: at.team.id } });
+      const { shootName } = await at.t.db.cluster.findFirstOrThrow({ where: { teamId: at.team.id, name } });
+      return { 'mcm.gardener.cloud/cluster': `shoot--${projectName}--${shootName}` };
+    };
+    const tokenVersion = async () =>
+      (await at.t.db.connection.findFirstOrThrow({ where: { teamId: at.team.id } })).tokenVersion;
+
+    it('accepts only a token of a project with a node of one of them', async () => {
+      await runningCluster(at.t, at.team, 'web');
+      await runningCluster(at.t, at.team, 'shop');
+      const next = another();
+      at.provider.put(next, { id: 77, labels: await label('shop') });
+
+      const { body } = await at.put(at.team, 'main', another()).expect(409);
+      expect([body.code, await tokenVersion()]).toEqual(['connection_project_mismatch', 1]);
+      await at.put(at.team, 'main', next).expect(200);
+
+      expect(await tokenVersion()).toBe(2);
+    });
+
+    it('accepts any token when none of them has nodes or the provider gives no answer', async () => {
+      await runningCluster(at.t, at.team, 'asleep', { hibernated: true });
+      await at.t.pool.query(`UPDATE cluster SET phase = 'Hibernated' WHERE team_id = $1`, [at.team.id]);
+      await declare(at.team, 'young');
+      await at.put(at.team, 'main', another()).expect(200);
+      await runningCluster(at.t, at.team, 'web');
+      at.provider.answerAll([503, refused('unavailable')]);
+
+      await at.put(at.team, 'main', another()).expect(200);
+
+      expect(await tokenVersion()).toBe(3);
+    });
+  });
+
+  describe('a repeated adoption', () => {
+    it('returns the running operation without a second intent', async () => {
+      const first = await at.adopt().expect(202);
+      at.provider.answerAll([500, refused('server_error')]);
+
+      const second = await at.adopt().expect(202);
+
+      expect(second.headers['operation-location']).toBe(first.headers['operation-location']);
+      expect(await at.operations()).toEqual(['server.adopt queued 1']);
+      expect(await at.audit()).toEqual(['server.adopt']);
+    });
+
+    it('with the same Idempotency-Key returns the first outcome, whatever the server’s phase', async () => {
+      const send = (body: object) =>
+        at.t.api.as(at.team.admin).post(at.path()).set('Idempotency-Key', at.serverID.toString()).send(body);
+      const first = await send({ spec: at.spec(), acknowledge: WIPE }).expect(202);
+      await at.setPhase('Ready');
+
+      const second = await send({ spec: at.spec(), acknowledge: WIPE }).expect(202);
+
+      expect(second.headers['operation-location']).toBe(first.headers['operation-location']);
+      expect(second.body.status.phase).toBe('Ready');
+      const other = { ...at.spec(), serverID: at.aServer() };
+      expect((await send({ spec: other, acknowledge: WIPE }).expect(422)).body.code).toBe('idempotency_key_reused');
+      expect(await at.rows()).toHaveLength(1);
+    });
+
+    it('with another specification is refused while the adoption runs', async () => {
+      await at.adopt().expect(202);
+      at.provider.put(at.token, { id: at.serverID, serverType: 'cx32' });
+
+      const { body } = await at.adopt({ serverType: 'cx32' }).expect(409);
+      expect(body.code).toBe('server_claimed');
+      expect(body.detail).toBe(
+        'The server is being adopted with another specification: serverType is cx22, not cx32. Wait until the adoption has finished.',
+      );
+    });
+
+    it.each(['Ready', 'Joined', 'Deregistering'])('is refused once the server is %s', async (phase) => {
+      await at.adopt().expect(202);
+      await at.setPhase(phase);
+
+      expect((await at.adopt().expect(409)).body.code).toBe('server_claimed');
+      expect(await at.operations()).toHaveLength(1);
+    });
+
+    it('creates a new intent after a failure', async () => {
+      await at.adopt().expect(202);
+      await at.setPhase('Failed');
+      await at.endOperations('failed');
+      const [before] = await at.rows();
+      at.provider.put(at.token, { id: at.serverID, labels: { 'corral.dev/claim': before?.claimToken as string } });
+
+      const { body } = await at.adopt().expect(202);
+
+      expect(body.status.phase).toBe('Adopting');
+      expect(await at.operations()).toEqual(['server.adopt failed 1', 'server.adopt queued 2']);
+      expect(await at.rows()).toEqual([
+        expect.objectContaining({ id: before?.id, generation: 2, rebuildAskedAt: null, rebuildActionId: null }),
+      ]);
+      expect(await at.audit()).toEqual(['server.adopt', 'server.adopt']);
+    });
+  });
+
+  describe('a server that failed as a node', () => {
+    beforeEach(async () => {
+      await at.adopt().expect(202);
+      await at.endOperations('failed');
+      await at.t.pool.query(
+        `UPDATE adopted_server SET phase = 'Failed', purpose = 'join', node_name = 'node', node_ready = true,
               begun_at = '2026-01-01' WHERE server_id = $1`,
-          [at.serverID],
-        );
-        const [row] = await at.rows();
-        at.provider.put(at.token, { id: at.serverID, labels: { 'corral.dev/claim': row?.claimToken as string } });
+        [at.serverID],
+      );
+      const [row] = await at.rows();
+      at.provider.put(at.token, { id: at.serverID, labels: { 'corral.dev/claim': row?.claimToken as string } });
+    });
+
+    it('cannot be adopted again while a pool claims it', async () => {
+      await at.claimByPool();
+
+      const { body } = await at.adopt().expect(409);
+
+      expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/metal.*shop.*smaller/)]);
+      expect(await at.operations()).toEqual(['server.adopt failed 1']);
+    });
+
+    it('can be adopted again once only its node is left, but not deregistered before that is gone', async () => {
+      const { body } = await at.remove().expect(409);
+      expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/Adopt it again/)]);
+
+      await at.adopt().expect(202);
+
+      const [row] = await at.rows();
+      expect(row).toMatchObject({
+        phase: 'Adopting',
+        purpose: 'adopt',
+        nodeName: 'node',
+        nodeReady: false,
+        generation: 2,
+        begunAt: row?.acknowledgedAt,
       });
+      await at.remove().expect(409);
+    });
 
-      it('cannot be adopted again while a pool claims it', async () => {
-        await at.claimByPool();
+    it('can be deregistered when the token is rejected, because it cannot be rebuilt', async () => {
+      await at.t.db.connection.updateMany({ where: { teamId: at.team.id }, data: { phase: 'Rejected' } });
 
-        const { body } = await at.adopt().expect(409);
+      await at.remove().expect(204);
 
-        expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/metal.*shop.*smaller/)]);
-        expect(await at.operations()).toEqual(['server.adopt failed 1']);
-      });
-
-      it('can be adopted again once only its node is left, but not deregistered before that is gone', async () => {
-        const { body } = await at.remove().expect(409);
-        expect([body.code, body.detail]).toEqual(['server_claimed', expect.stringMatching(/Adopt it again/)]);
-
-        await at.adopt().expect(202);
-
-        const [row] = await at.rows();
-        expect(row).toMatchObject({
-          phase: 'Adopting',
-          purpose: 'adopt',
-          nodeName: 'node',
-          nodeReady: false,
-          generation: 2,
-          begunAt: row?.acknowledgedAt,
-        });
-        await at.remove().expect(409);
-      });
-
-      it('can be deregistered when the token is rejected, because it cannot be rebuilt', async () => {
-        await at.t.db.connection.updateMany({ where: { teamId: at.team.id }, data: { phase: 'Rejected' } });
-
-        await at.remove().expect(204);
-
-        expect(await at.rows()).toEqual([expect.objectContaining({ phase: 'Deregistering' })]);
-      });
+      expect(await at.rows()).toEqual([expect.objectContaining({ phase: 'Deregistering' })]);
     });
   });
 });
@@ -504,8 +461,9 @@ describe('machines that join by command', () => {
 
   afterAll(() => at.close());
 
+  beforeEach(() => at.reset());
+
   describe('the adoption of a machine that joins by command', () => {
-    beforeEach(() => at.reset());
     it.each(['dedicated', 'onprem'])('is accepted for the kind %s without calling the provider', async (serverKind) => {
       const reads = at.provider.reads();
 
@@ -571,18 +529,13 @@ describe('machines that join by command', () => {
 
     it('does not prevent a token of another project', async () => {
       await at.adopt().expect(202);
-      const put = at.t.api
-        .as(at.team.admin)
-        .put(at.team.path('/connections/main/'))
-        .send({ spec: { provider: 'hcloud', token: randomUUID() } });
+      const put = at.team.asAdmin.put('/connections/main/').send({ spec: { provider: 'hcloud', token: randomUUID() } });
 
       await put.expect(200);
     });
   });
 
   describe('POST …/adopted-servers/{server_id}/join-command/', () => {
-    beforeEach(() => at.reset());
-
     const ask = (id: number | string = at.serverID, user = at.team.admin) =>
       at.t.api.as(user).post(at.serversPath(`${id}/join-command/`));
     const entries = () =>
@@ -620,25 +573,19 @@ describe('machines that join by command', () => {
       expect(seconds).toBeLessThan(960);
     });
 
-    it('restarts the wait for the machine and wakes the reconciler', async () => {
+    it('restarts the wait for the machine with each new token, which is in the audit log', async () => {
       await at.joining();
       const before = await at.row();
 
-      await ask().expect(200);
-
+      const first = (await ask().expect(200)).body;
       const { id, dueAt, begunAt, generation } = await at.row();
+      const second = (await ask().expect(200)).body;
+
       expect(dueAt).not.toBeNull();
       expect(begunAt.getTime()).toBeGreaterThan(before.begunAt.getTime());
       // A pass that is about to conclude that the machine has joined must check again, because of the new token.
       expect(generation).toBe(before.generation + 1);
-      expect(at.t.wakeups).toEqual([{ job: 'reconcile-server', payload: { serverId: id } }]);
-    });
-
-    it('answers a new token each time, with an audit entry for each', async () => {
-      await at.joining();
-
-      const [first, second] = [(await ask().expect(200)).body, (await ask().expect(200)).body];
-
+      expect(at.t.wakeups[0]).toEqual({ job: 'reconcile-server', payload: { serverId: id } });
       expect(second.joinCommand).not.toBe(first.joinCommand);
       expect(await entries()).toMatchObject(
         [first, second].map(({ expiresAt }) => ({

@@ -131,17 +131,15 @@ describe('a machine without a browser', () => {
   });
 });
 
-describe('a user code', () => {
-  it('is decided once, and not by a page of another site', async () => {
-    const { user_code: code } = (await begin()).body;
-    const foreign = await decide(code).set('Origin', 'https://evil.test').expect(403);
-    await decide(code, 'deny', test.acme.member).expect(204);
+it('a user code is decided once, and not by a page of another site', async () => {
+  const { user_code: code } = (await begin()).body;
+  const foreign = await decide(code).set('Origin', 'https://evil.test').expect(403);
+  await decide(code, 'deny', test.acme.member).expect(204);
 
-    expect(foreign.body.code).toBe('cross_site_request');
-    await decide(code).expect(404);
-    await test.api.as(ann).get(pathOf(code)).expect(404);
-    await test.api.get(pathOf(code)).expect(401);
-  });
+  expect(foreign.body.code).toBe('cross_site_request');
+  await decide(code).expect(404);
+  await test.api.as(ann).get(pathOf(code)).expect(404);
+  await test.api.get(pathOf(code)).expect(401);
 });
 
 describe('guessing', () => {

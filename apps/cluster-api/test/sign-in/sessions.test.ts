@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { sessionStore } from '@corral/auth';
 import { connectPool, connectPrisma, type Pool } from '@corral/database';
 import { patientPool } from '@corral/testing';
@@ -76,22 +75,20 @@ describe('session', () => {
     });
   });
 
-  describe('GET /api/v1/teams/', () => {
-    it('lists the caller’s teams by slug in pages', async () => {
-      const user = await test.createUser('many@acme.test');
-      for (const slug of ['t-c', 't-a', 't-b']) {
-        const team = await test.createTeam(slug);
-        await test.db.membership.create({ data: { teamId: team.id, userId: user.id, role: 'member' } });
-      }
-      const page = (query: string) => test.api.as(user).get(`/api/v1/teams/${query}`).expect(200);
+  it('GET /api/v1/teams/ lists the caller’s teams by slug in pages', async () => {
+    const user = await test.createUser('many@acme.test');
+    for (const slug of ['t-c', 't-a', 't-b']) {
+      const team = await test.createTeam(slug);
+      await test.db.membership.create({ data: { teamId: team.id, userId: user.id, role: 'member' } });
+    }
+    const page = (query: string) => test.api.as(user).get(`/api/v1/teams/${query}`).expect(200);
 
-      const first = await page('?limit=2');
-      const second = await page(`?limit=2&cursor=${first.body.next}`);
+    const first = await page('?limit=2');
+    const second = await page(`?limit=2&cursor=${first.body.next}`);
 
-      const slugsOf = ({ body }: { body: { items: { slug: string }[] } }) => body.items.map(({ slug }) => slug);
-      expect([slugsOf(first), slugsOf(second), second.body.next]).toEqual([['t-a', 't-b'], ['t-c'], null]);
-      expect(slugsOf(await page(''))).toHaveLength(3);
-    });
+    const slugsOf = ({ body }: { body: { items: { slug: string }[] } }) => body.items.map(({ slug }) => slug);
+    expect([slugsOf(first), slugsOf(second), second.body.next]).toEqual([['t-a', 't-b'], ['t-c'], null]);
+    expect(slugsOf(await page(''))).toHaveLength(3);
   });
 
   describe('POST /auth/dev-login/', () => {
@@ -130,25 +127,17 @@ describe('session', () => {
     });
   });
 
-  describe('POST /auth/logout/', () => {
-    it('ends the session and clears the cookie', async () => {
-      const cookie = await test.signIn(test.acme.member);
+  it('POST /auth/logout/ ends the session and clears the cookie', async () => {
+    const cookie = await test.signIn(test.acme.member);
 
-      const answer = await test.api.as({ cookie }).post(SIGN_OUT).expect(204);
+    const answer = await test.api.as({ cookie }).post(SIGN_OUT).expect(204);
 
-      await test.api.as({ cookie }).get(ME).expect(401);
-      const { cookie: cleared, attributes } = cookieOf(answer);
-      expect(cleared).toBe('sessionid=');
-      expect(attributes).toEqual(
-        expect.arrayContaining([
-          'Path=/',
-          'HttpOnly',
-          'Secure',
-          'SameSite=Lax',
-          'Expires=Thu, 01 Jan 1970 00:00:00 GMT',
-        ]),
-      );
-    });
+    await test.api.as({ cookie }).get(ME).expect(401);
+    const { cookie: cleared, attributes } = cookieOf(answer);
+    expect(cleared).toBe('sessionid=');
+    expect(attributes).toEqual(
+      expect.arrayContaining(['Path=/', 'HttpOnly', 'Secure', 'SameSite=Lax', 'Expires=Thu, 01 Jan 1970 00:00:00 GMT']),
+    );
   });
 });
 
@@ -196,18 +185,16 @@ describe('own sessions', () => {
   const statuses = (browser: Browser): Promise<number[]> =>
     Promise.all([site.url, replica.url].map(async (url) => (await browser.send(`${url}/api/v1/me/`)).status));
 
-  describe('GET /api/v1/me/sessions/', () => {
-    it('lists the user’s own sessions, newest first, and marks the current one', async () => {
-      await site.signedIn('bob');
+  it('GET /api/v1/me/sessions/ lists the user’s own sessions, newest first, and marks the current one', async () => {
+    await site.signedIn('bob');
 
-      const { body, status } = await laptop.send(`${site.url}${SESSIONS}`);
+    const { body, status } = await laptop.send(`${site.url}${SESSIONS}`);
 
-      expect([status, body.next]).toEqual([200, null]);
-      expect(body.items).toMatchObject([
-        { userAgent: 'Phone', method: 'oidc', current: false },
-        { userAgent: 'Laptop', method: 'oidc', current: true },
-      ]);
-    });
+    expect([status, body.next]).toEqual([200, null]);
+    expect(body.items).toMatchObject([
+      { userAgent: 'Phone', method: 'oidc', current: false },
+      { userAgent: 'Laptop', method: 'oidc', current: true },
+    ]);
   });
 
   describe('DELETE /api/v1/me/sessions/{id}/', () => {
@@ -243,31 +230,27 @@ describe('own sessions', () => {
     });
   });
 
-  describe('POST /auth/logout/everywhere/', () => {
-    it('ends all sessions of the user only, immediately at every replica', async () => {
-      const bob = await site.signedIn('bob');
+  it('POST /auth/logout/everywhere/ ends all sessions of the user only, immediately at every replica', async () => {
+    const bob = await site.signedIn('bob');
 
-      const page = await laptop.send(`${replica.url}/auth/logout/everywhere/`, { method: 'POST' });
+    const page = await laptop.send(`${replica.url}/auth/logout/everywhere/`, { method: 'POST' });
 
-      expect(page.status).toBe(204);
-      expect(await laptop.jar.getCookies(site.url)).toEqual([]);
-      expect(await statuses(phone)).toEqual([401, 401]);
-      expect(await statuses(bob)).toEqual([200, 200]);
-      expect(await list(await site.signedIn('ann'))).toHaveLength(1);
-    });
+    expect(page.status).toBe(204);
+    expect(await laptop.jar.getCookies(site.url)).toEqual([]);
+    expect(await statuses(phone)).toEqual([401, 401]);
+    expect(await statuses(bob)).toEqual([200, 200]);
+    expect(await list(await site.signedIn('ann'))).toHaveLength(1);
   });
 
-  describe('a sign-in that starts at one replica', () => {
-    it('can finish at another', async () => {
-      site.idp.person = 'bob';
-      const browser = site.open();
-      const callback = new URL(await browser.walkTo(`${site.url}/auth/login/`, site.callback));
+  it('a sign-in that starts at one replica can finish at another', async () => {
+    site.idp.person = 'bob';
+    const browser = site.open();
+    const callback = new URL(await browser.walkTo(`${site.url}/auth/login/`, site.callback));
 
-      const page = await browser.send(`${replica.url}${callback.pathname}${callback.search}`);
+    const page = await browser.send(`${replica.url}${callback.pathname}${callback.search}`);
 
-      expect([page.status, page.headers.location]).toEqual([303, `${site.url}/api/v1/me/`]);
-      expect(await statuses(browser)).toEqual([200, 200]);
-    });
+    expect([page.status, page.headers.location]).toEqual([303, `${site.url}/api/v1/me/`]);
+    expect(await statuses(browser)).toEqual([200, 200]);
   });
 });
 
@@ -275,7 +258,7 @@ describe('invited', () => {
   let team: TestTeam;
   let email: string;
   beforeEach(async () => {
-    team = await dev.createTeam(`t-${randomUUID().slice(0, 8)}`);
+    team = await dev.createTeam();
     email = `ada@${team.slug}.test`;
   });
 
@@ -327,7 +310,7 @@ describe('invited', () => {
     });
 
     it('becomes one user with concurrent sign-ins and several invitations', async () => {
-      const other = await dev.createTeam(`u-${randomUUID().slice(0, 8)}`);
+      const other = await dev.createTeam();
       await invite();
       await invite(other);
 
@@ -367,16 +350,14 @@ describe('invited', () => {
     });
   });
 
-  describe('with an identity provider', () => {
-    it('an invitation does not replace a verified address', async () => {
-      await invite();
-      devSite.idp.accounts.set(email, { email, email_verified: false });
-      devSite.idp.person = email;
+  it('with an identity provider an invitation does not replace a verified address', async () => {
+    await invite();
+    devSite.idp.accounts.set(email, { email, email_verified: false });
+    devSite.idp.person = email;
 
-      const page = await devSite.open().visit(`${devSite.url}/auth/login/`);
+    const page = await devSite.open().visit(`${devSite.url}/auth/login/`);
 
-      expect([page.status, page.body.code]).toEqual([403, 'email_not_verified']);
-      expect(await usersOf()).toEqual([]);
-    });
+    expect([page.status, page.body.code]).toEqual([403, 'email_not_verified']);
+    expect(await usersOf()).toEqual([]);
   });
 });

@@ -175,55 +175,51 @@ describe('sign in', () => {
     });
   });
 
-  describe('on a developer’s machine', () => {
-    it('both sign-in methods work, with cookies that work without HTTPS', async () => {
-      const dev = await site.serveWith({ config: development });
-      site.idp.redirectTo(dev.callback);
-      site.idp.accounts.set('acme-admin', verified('admin@acme.test'));
-      site.idp.person = 'acme-admin';
-      const browser = dev.open();
+  it('on a developer’s machine both sign-in methods work, with cookies that work without HTTPS', async () => {
+    const dev = await site.serveWith({ config: development });
+    site.idp.redirectTo(dev.callback);
+    site.idp.accounts.set('acme-admin', verified('admin@acme.test'));
+    site.idp.person = 'acme-admin';
+    const browser = dev.open();
 
-      const started = await browser.send(`${dev.url}/auth/login/`);
-      const me = await browser.visit(started.headers.location as string);
-      const withoutProof = await fetch(`${dev.url}/auth/dev-login/`, {
-        method: 'POST',
-        headers: { 'Content-Type': 'application/json', 'User-Agent': 'curl' },
-        body: JSON.stringify({ email: 'admin@acme.test' }),
-      });
-
-      expect([me.status, me.body.email, withoutProof.status]).toEqual([200, 'admin@acme.test', 200]);
-      for (const cookie of [...started.setCookies, ...withoutProof.headers.getSetCookie()]) {
-        expect(cookie).toMatch(/^(signin-|sessionid=).*HttpOnly; SameSite=Lax$/);
-      }
-      const { body } = await browser.send(`${dev.url}/api/v1/me/sessions/?limit=2`);
-      expect(body.items.map(({ method, userAgent }: Record<string, string>) => [method, userAgent])).toEqual([
-        ['development', 'curl'],
-        ['oidc', 'Browser of the tests'],
-      ]);
-      await dev.close();
+    const started = await browser.send(`${dev.url}/auth/login/`);
+    const me = await browser.visit(started.headers.location as string);
+    const withoutProof = await fetch(`${dev.url}/auth/dev-login/`, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'User-Agent': 'curl' },
+      body: JSON.stringify({ email: 'admin@acme.test' }),
     });
+
+    expect([me.status, me.body.email, withoutProof.status]).toEqual([200, 'admin@acme.test', 200]);
+    for (const cookie of [...started.setCookies, ...withoutProof.headers.getSetCookie()]) {
+      expect(cookie).toMatch(/^(signin-|sessionid=).*HttpOnly; SameSite=Lax$/);
+    }
+    const { body } = await browser.send(`${dev.url}/api/v1/me/sessions/?limit=2`);
+    expect(body.items.map(({ method, userAgent }: Record<string, string>) => [method, userAgent])).toEqual([
+      ['development', 'curl'],
+      ['oidc', 'Browser of the tests'],
+    ]);
+    await dev.close();
   });
 
-  describe('without an identity provider', () => {
-    it('its routes are not found, name the development sign-in where that is enabled, and all else works', async () => {
-      const [none, dev] = [
-        await site.serveWith({ deps: { oidc: null } }),
-        await site.serveWith({ config: development, deps: { oidc: null } }),
-      ];
+  it('without an identity provider its routes are not found, name the development sign-in where that is enabled, and all else works', async () => {
+    const [none, dev] = [
+      await site.serveWith({ deps: { oidc: null } }),
+      await site.serveWith({ config: development, deps: { oidc: null } }),
+    ];
 
-      for (const path of ['/auth/login/', '/auth/callback/?code=a&state=b']) {
-        const { status, body } = await none.open().send(none.url + path);
-        expect([status, body]).toMatchObject([
-          404,
-          { code: 'not_found', detail: expect.stringMatching(/not configured here\.$/) },
-        ]);
-      }
-      expect((await dev.open().send(`${dev.url}/auth/login/`)).body.detail).toContain('POST /auth/dev-login/');
-      const { cookie } = site.test.acme.admin;
-      expect((await none.open().send(`${none.url}/api/v1/me/`, { headers: { Cookie: cookie } })).status).toBe(200);
-      await none.close();
-      await dev.close();
-    });
+    for (const path of ['/auth/login/', '/auth/callback/?code=a&state=b']) {
+      const { status, body } = await none.open().send(none.url + path);
+      expect([status, body]).toMatchObject([
+        404,
+        { code: 'not_found', detail: expect.stringMatching(/not configured here\.$/) },
+      ]);
+    }
+    expect((await dev.open().send(`${dev.url}/auth/login/`)).body.detail).toContain('POST /auth/dev-login/');
+    const { cookie } = site.test.acme.admin;
+    expect((await none.open().send(`${none.url}/api/v1/me/`, { headers: { Cookie: cookie } })).status).toBe(200);
+    await none.close();
+    await dev.close();
   });
 });
 
@@ -346,25 +342,23 @@ describe('refusals', () => {
     });
   });
 
-  describe('a provider', () => {
-    it('that becomes unavailable prevents sign-ins, keeps sessions, and is called again later', async () => {
-      const signedIn = await site.signedIn('ann');
-      const waiting = site.open();
-      const callback = await waiting.walkTo(login(), site.callback);
-      await site.idp.leave();
+  it('a provider that becomes unavailable prevents sign-ins, keeps sessions, and is called again later', async () => {
+    const signedIn = await site.signedIn('ann');
+    const waiting = site.open();
+    const callback = await waiting.walkTo(login(), site.callback);
+    await site.idp.leave();
 
-      const finish = await waiting.send(callback);
-      const me = await signedIn.send(`${site.url}/api/v1/me/`);
+    const finish = await waiting.send(callback);
+    const me = await signedIn.send(`${site.url}/api/v1/me/`);
 
-      expect([finish.status, finish.body.code, finish.headers['retry-after']]).toEqual([
-        502,
-        'upstream_unavailable',
-        '10',
-      ]);
-      expect(me.status).toBe(200);
-      await site.idp.comeBack();
-      expect((await site.open().visit(login())).status).toBe(200);
-    });
+    expect([finish.status, finish.body.code, finish.headers['retry-after']]).toEqual([
+      502,
+      'upstream_unavailable',
+      '10',
+    ]);
+    expect(me.status).toBe(200);
+    await site.idp.comeBack();
+    expect((await site.open().visit(login())).status).toBe(200);
   });
 
   describe('the log', () => {
@@ -706,26 +700,24 @@ describe('the command line', () => {
     });
   });
 
-  describe('without an identity provider', () => {
-    it('a developer signs in on the page with an address, and comes back to it', async () => {
-      const dev = await site.serveWith({ config: development, deps: { oidc: null } });
-      const browser = dev.open();
-      const path = pageFor(secretOf()).slice(site.url.length);
+  it('without an identity provider a developer signs in on the page with an address, and comes back to it', async () => {
+    const dev = await site.serveWith({ config: development, deps: { oidc: null } });
+    const browser = dev.open();
+    const path = pageFor(secretOf()).slice(site.url.length);
 
-      const first = await browser.send(`${dev.url}${path}`);
-      const returnTo = /name="return_to" value="([^"]+)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') as string;
-      const signedIn = await browser.send(`${dev.url}/auth/dev-login/`, {
-        form: { email: 'admin@acme.test', return_to: returnTo },
-      });
-      const page = await browser.send(new URL(signedIn.headers.location as string, dev.url).href);
-
-      expect([first.status, signedIn.status, page.status]).toEqual([200, 303, 200]);
-      expect(page.text).toContain('admin@acme.test');
-      const elsewhere = await browser.send(`${dev.url}/auth/dev-login/`, {
-        form: { email: 'admin@acme.test', return_to: 'https://evil.test/' },
-      });
-      expect(elsewhere.headers.location).toBe('/api/v1/me/');
-      await dev.close();
+    const first = await browser.send(`${dev.url}${path}`);
+    const returnTo = /name="return_to" value="([^"]+)"/.exec(first.text)?.[1]?.replaceAll('&amp;', '&') as string;
+    const signedIn = await browser.send(`${dev.url}/auth/dev-login/`, {
+      form: { email: 'admin@acme.test', return_to: returnTo },
     });
+    const page = await browser.send(new URL(signedIn.headers.location as string, dev.url).href);
+
+    expect([first.status, signedIn.status, page.status]).toEqual([200, 303, 200]);
+    expect(page.text).toContain('admin@acme.test');
+    const elsewhere = await browser.send(`${dev.url}/auth/dev-login/`, {
+      form: { email: 'admin@acme.test', return_to: 'https://evil.test/' },
+    });
+    expect(elsewhere.headers.location).toBe('/api/v1/me/');
+    await dev.close();
   });
 });

@@ -26,10 +26,7 @@ export async function startAdoptions() {
   });
 
   const put = (of: TestTeam, ref: string, made: string) =>
-    t.api
-      .as(of.admin)
-      .put(of.path(`/connections/${ref}/`))
-      .send({ spec: { provider: 'hcloud', token: made } });
+    of.asAdmin.put(`/connections/${ref}/`).send({ spec: { provider: 'hcloud', token: made } });
   const connect = async (of: TestTeam, ref = 'main'): Promise<string> => {
     const made = randomUUID().repeat(2);
     await put(of, ref, made).expect(201);
@@ -74,7 +71,7 @@ export async function startAdoptions() {
     async reset(): Promise<void> {
       at.verdict = 'valid';
       provider.answerAll(null);
-      at.team = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
+      at.team = await t.createTeam();
       at.token = await connect(at.team);
       at.serverID = aServer();
       t.wakeups.length = 0;

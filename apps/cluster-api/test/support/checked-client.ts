@@ -22,8 +22,8 @@ type Method = 'get' | 'head' | 'post' | 'put' | 'delete' | 'patch' | 'options';
 export type Requests = Readonly<Record<Method, (path: string) => Test>>;
 
 export interface ApiClient extends Requests {
-  /** The same requests with a user's session. */
-  as(user: Pick<TestUser, 'cookie'>): Requests;
+  /** The same requests with a user's session. `pathOf` completes their paths. */
+  as(user: Pick<TestUser, 'cookie'>, pathOf?: (path: string) => string): Requests;
   /** The same requests with the token of a service account. */
   withToken(token: string): Requests;
 }
@@ -31,11 +31,12 @@ export interface ApiClient extends Requests {
 const methods = ['get', 'head', 'post', 'put', 'delete', 'patch', 'options'] as const;
 /** A client that fails the test for any answer outside the contract. Without `as` or `withToken`, requests have no credential. */
 export function checkedClient(app: Express, publicUrl: string): ApiClient {
-  const requests = (credential: Readonly<Record<string, string>>) =>
+  const requests = (credential: Readonly<Record<string, string>>, pathOf = (path: string) => path) =>
     Object.fromEntries(
       methods.map((method) => [
         method,
-        (path: string) => {
+        (rest: string) => {
+          const path = pathOf(rest);
           const sent = request(app)[method](path);
           return sent.set(credential).expect((answer) => checkAnswer(answer, method, path, publicUrl));
         },
@@ -43,7 +44,7 @@ export function checkedClient(app: Express, publicUrl: string): ApiClient {
     ) as Requests;
   return {
     ...requests({}),
-    as: ({ cookie }) => requests({ Cookie: cookie }),
+    as: ({ cookie }, pathOf) => requests({ Cookie: cookie }, pathOf),
     withToken: (token) => requests({ Authorization: `Bearer ${token}` }),
   };
 }

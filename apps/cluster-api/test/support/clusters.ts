@@ -1,6 +1,4 @@
-import type { TeamRecord } from '@corral/auth';
 import type { ClusterSpec, Condition } from '@corral/contracts';
-import type { Prisma } from '@corral/database';
 import { expect } from '@jest/globals';
 import { aClusterSpec } from './a-cluster.js';
 import { startClusterApi, type TestClusterApi, type TestOptions, type TestTeam } from './start-cluster-api.js';
@@ -26,8 +24,8 @@ export type ClusterTest = Awaited<ReturnType<typeof startWithConnection>>;
 
 /** The functions below, for the clusters of one team. */
 const clustersOf = (t: TestClusterApi, team: TestTeam) => ({
-  declare: (name: string, spec?: Partial<ClusterSpec>) => declare(t, team, name, spec),
-  declareDraft: (name: string) => declareDraft(t, team, name),
+  declare: (name: string, spec?: Partial<ClusterSpec>) => declare(team, name, spec),
+  declareDraft: (name: string) => declareDraft(team, name),
   running: (name: string, spec?: Partial<ClusterSpec>) => runningCluster(t, team, name, spec),
   beginFirstPass: (name: string) => beginFirstPass(t, team, name),
   converge: (name: string) => converge(t, team, name),
@@ -47,17 +45,13 @@ export function freshName({ wakeups }: Pick<TestClusterApi, 'wakeups'>): string 
 let names = 0;
 
 /** Declares a cluster over the API and asserts that it is accepted. @returns the body of the answer */
-export async function declare(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
-  const answer = await t.api
-    .as(team.member)
-    .put(team.path(`/clusters/${name}/`))
-    .send({ spec: aClusterSpec(spec) });
+export async function declare(team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
+  const answer = await team.asMember.put(`/clusters/${name}/`).send({ spec: aClusterSpec(spec) });
   expect([answer.status, answer.body.detail]).toEqual([202, undefined]);
   return answer.body;
 }
 
-export const declareDraft = (t: TestClusterApi, team: TestTeam, name: string) =>
-  declare(t, team, name, { nodePools: [] });
+export const declareDraft = (team: TestTeam, name: string) => declare(team, name, { nodePools: [] });
 
 /** Writes what the first pass writes. From then on the cluster is not a draft. */
 export async function beginFirstPass({ pool }: TestClusterApi, team: TestTeam, name: string): Promise<void> {
@@ -124,7 +118,7 @@ export async function endOperations(
 
 /** Declares a cluster and brings it to the state of a finished pass. */
 export async function runningCluster(t: TestClusterApi, team: TestTeam, name: string, spec: Partial<ClusterSpec> = {}) {
-  await declare(t, team, name, spec);
+  await declare(team, name, spec);
   await converge(t, team, name);
 }
 
@@ -148,22 +142,4 @@ export async function operationsOf({ db }: TestClusterApi, team: TestTeam, targe
     orderBy: [{ createdAt: 'asc' }, { generation: 'asc' }],
   });
   return operations.map(({ kind, state }) => `${kind} ${state}`);
-}
-
-export interface GivenCluster {
-  readonly team: TeamRecord;
-  /** The ref of an existing connection. */
-  readonly ref: string;
-  readonly name: string;
-  /** The time when its first pass began. Null for a draft. */
-  readonly startedAt: Date | null;
-}
-
-/** Inserts a cluster row, for tests that only need its existence. */
-export async function givenCluster(db: Prisma, { team, ref, name, startedAt }: GivenCluster): Promise<{ id: string }> {
-  const connection = await db.connection.findUniqueOrThrow({ where: { teamId_ref: { teamId: team.id, ref } } });
-  return db.cluster.create({
-    data: { teamId: team.id, connectionId: connection.id, name, spec: {}, desiredHash: 'sha256:0', startedAt },
-    select: { id: true },
-  });
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { TokenVerdict } from '@corral/contracts';
 import { startClusterApi, type TestClusterApi, type TestTeam } from './start-cluster-api.js';
 
@@ -33,7 +32,7 @@ export async function startConnectionApi() {
     async reset(): Promise<void> {
       Object.assign(provider, { verdict: 'valid', shown: [] });
       test.wakeups.length = 0;
-      team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+      team = await test.createTeam();
     },
     path,
     /** Sends a PUT as an administrator of the team. */
@@ -42,15 +41,17 @@ export async function startConnectionApi() {
     /** The audit entries of the team, oldest first. */
     auditOf: async () =>
       (await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } })).map(
-        ({ action, targetName, userId, changes, detail, requestId }) => ({
-          action,
-          targetName,
-          userId,
-          changes,
-          detail,
-          requestId,
-        }),
+        ({ action, targetName, userId, changes, detail, requestId }) => {
+          return { action, targetName, userId, changes, detail, requestId };
+        },
       ),
+    /** Inserts a cluster row, for tests that only need its existence. It is a draft unless its first pass has begun. */
+    async givenCluster(name: string, { ref = 'main', startedAt = null as Date | null } = {}): Promise<{ id: string }> {
+      const teamId = team.id;
+      const connection = await test.db.connection.findUniqueOrThrow({ where: { teamId_ref: { teamId, ref } } });
+      const data = { teamId, connectionId: connection.id, name, spec: {}, desiredHash: 'sha256:0', startedAt };
+      return test.db.cluster.create({ data, select: { id: true } });
+    },
   };
 }
 export type ConnectionApi = Awaited<ReturnType<typeof startConnectionApi>>;

@@ -1,4 +1,4 @@
-import { connectProjects, type Projects } from '@corral/hcloud';
+import { connectProjects } from '@corral/hcloud';
 import nock from 'nock';
 
 const PROVIDER = 'http://provider.test/v1';
@@ -12,21 +12,10 @@ interface FakeServer {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** The part of the provider's server API that this service calls. Each token has its own project. */
-export interface FakeProvider {
-  readonly projects: Projects;
-  /** Reads of servers so far. */
-  reads(): number;
-  put(token: string, server: FakeServer): void;
-  take(token: string, id: number): void;
-  /** Forces every answer from now on. Null ends that. */
-  answerAll(answer: readonly [status: number, body: unknown] | null): void;
-  close(): void;
-}
-
 const tokenOf = ({ headers }: Request) => String(headers.get('authorization')).replace('Bearer ', '');
 
-export function fakeProvider(): FakeProvider {
+/** The part of the provider's server API that this service calls. Each token has its own project. */
+export function fakeProvider() {
   const held = new Map<string, FakeServer>();
   let forced: readonly [status: number, body: unknown] | null = null;
   let reads = 0;
@@ -57,19 +46,23 @@ export function fakeProvider(): FakeProvider {
     });
   return {
     projects: connectProjects({ baseUrl: PROVIDER, timeoutMs: 60_000 }),
+    /** Reads of servers so far. */
     reads: () => reads,
-    put: (token, server) => void held.set(`${token} ${server.id}`, server),
-    take: (token, id) => void held.delete(`${token} ${id}`),
-    answerAll: (answer) => {
+    put: (token: string, server: FakeServer) => void held.set(`${token} ${server.id}`, server),
+    take: (token: string, id: number) => void held.delete(`${token} ${id}`),
+    /** Forces every answer from now on. Null ends that. */
+    answerAll(answer: typeof forced): void {
       forced = answer;
     },
     // Left in place, it would intercept the connections of other tests.
-    close() {
+    close(): void {
       nock.cleanAll();
       nock.restore();
     },
   };
 }
+
+export type FakeProvider = ReturnType<typeof fakeProvider>;
 
 export const refused = (code: string) => ({ error: { code, message: 'no', details: null } });
 const notFound = [404, refused('not_found')] as const;

@@ -66,16 +66,16 @@ export async function startMachines() {
       t.db.adoptedServer.updateMany({ where: { teamId: at.team.id, serverId: at.serverID }, data }),
     /** Creates a further team with a connection. */
     async another(token = randomUUID().repeat(2)): Promise<TestTeam> {
-      const made = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
+      const made = await t.createTeam();
       const spec = { provider: 'hcloud', token };
-      await t.api.as(made.admin).put(made.path('/connections/main/')).send({ spec }).expect(201);
+      await made.asAdmin.put('/connections/main/').send({ spec }).expect(201);
       return made;
     },
     async reset(): Promise<void> {
       garden.failure = null;
       garden.joinTokens.clear();
       Object.assign(garden.nodes, { joinData, endJoin });
-      at.team = await t.createTeam(`t-${randomUUID().slice(0, 8)}`);
+      at.team = await t.createTeam();
       await addConnection(t, at.team);
       lastServer += 1;
       at.serverID = lastServer;

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { type BudgetStore, memoryBuckets, systemClock } from '@corral/admission';
 import {
   accountTokenUseRecorder,
@@ -12,14 +12,13 @@ import {
   userStore,
 } from '@corral/auth';
 import type { AccountNarrowing, Role } from '@corral/contracts';
-import type { Pool, Prisma } from '@corral/database';
+import { connectPool, connectPrisma, type PoolOptions } from '@corral/database';
 import type { GardenClient } from '@corral/garden';
 import { connectProjects } from '@corral/hcloud';
 import type { JobName, Queue } from '@corral/queue';
 import { KeyRing } from '@corral/secrets';
 import { callGuard, createHealth, createMetrics, type Log, silentLog } from '@corral/service';
 import { createTestDatabase, patientPool } from '@corral/testing';
-import type { Express } from 'express';
 import { type ChangeLimits, changeDefaults, eventDefaults, operationWaitLimits } from '../../src/app-config.js';
 import { type AppConfig, type AppDeps, buildApp } from '../../src/build-app.js';
 import { issuerCalls } from '../../src/token-exchange/issuer-calls.js';
@@ -27,8 +26,7 @@ import { issuerKeys } from '../../src/token-exchange/issuer-keys.js';
 import { refusalLog } from '../../src/token-exchange/refusal-log.js';
 import { recordRefusals } from '../../src/token-exchange/store.js';
 import { quotas } from './a-cluster.js';
-import { type ApiClient, checkedClient, type TestUser } from './checked-client.js';
-import { connectDatabase, type ServiceDatabase } from './connect-database.js';
+import { checkedClient, type Requests, type TestUser } from './checked-client.js';
 import { fakeGarden } from './fake-garden.js';
 
 export const PUBLIC_URL = 'http://corral.test';
@@ -42,38 +40,9 @@ export interface TestTeam extends TeamRecord {
   readonly member: TestUser;
   /** `/api/v1/teams/{slug}` followed by `rest`. */
   path(rest: string): string;
-}
-
-interface Wakeup {
-  readonly job: JobName;
-  readonly payload: unknown;
-}
-
-export interface TestClusterApi {
-  readonly app: Express;
-  /** The dependencies of the app, for further replicas. */
-  readonly deps: AppDeps;
-  /** Every answer is checked against the contract. */
-  readonly api: ApiClient;
-  readonly db: Prisma;
-  /** The connection pool for reads. */
-  readonly pool: Pool;
-  /** The connection pool for changes. */
-  readonly changes: ServiceDatabase['changes'];
-  readonly databaseUrl: string;
-  readonly acme: TestTeam;
-  readonly globex: TestTeam;
-  /** The keys that encrypt stored secrets. */
-  readonly secrets: KeyRing;
-  /** Jobs sent to the queue, oldest first. */
-  readonly wakeups: Wakeup[];
-  createTeam(slug: string): Promise<TestTeam>;
-  createUser(email: string, memberships?: readonly { team: TeamRecord; role: Role }[]): Promise<TestUser>;
-  /** Starts a new session. @returns its `Cookie` header */
-  signIn(user: Pick<TestUser, 'id'>): Promise<string>;
-  /** Creates a service account with a token that is valid for a day. @returns the token */
-  createAccount(team: TestTeam, name: string, spec: Partial<AccountNarrowing> & { role: Role }): Promise<string>;
-  close(): Promise<void>;
+  /** Requests of the administrator and of the member. Their paths begin as `path` does. */
+  readonly asAdmin: Requests;
+  readonly asMember: Requests;
 }
 
 export interface TestOptions {
@@ -86,28 +55,28 @@ export interface TestOptions {
   readonly connections?: number;
   /** Default: the statement timeout. */
   readonly lockTimeoutMs?: number;
-  readonly idleMs?: number;
-  readonly absoluteMs?: number;
 }
 
 /** Starts the cluster API as `main.ts` wires it, on its own database. */
-export async function startClusterApi(options: TestOptions = {}): Promise<TestClusterApi> {
+export async function startClusterApi(options: TestOptions = {}) {
   const database = await createTestDatabase();
   const log = options.log ?? silentLog;
-  const connected = connectDatabase({
-    databaseUrl: database.url,
-    applicationName: 'test',
-    connections: options.connections ?? 12,
-    ...patientPool,
-    ...(options.lockTimeoutMs !== undefined && { lockTimeoutMs: options.lockTimeoutMs }),
-    onIdleError: () => undefined,
-  });
-  const { pool, prisma: db, changes } = connected;
-  const times = { idleMs: options.idleMs ?? 12 * HOUR_MS, absoluteMs: options.absoluteMs ?? 168 * HOUR_MS };
+  // Changes have a pool of their own, as each occupies a connection for a whole transaction.
+  const connect = (more: Partial<PoolOptions> = {}) => {
+    const connectionsMax = (options.connections ?? 12) / 2;
+    const onIdleError = () => undefined;
+    const common = { databaseUrl: database.url, applicationName: 'test', connectionsMax, onIdleError };
+    return connectPool({ ...common, ...patientPool, ...more });
+  };
+  const pool = connect();
+  const changePool = connect(options.lockTimeoutMs === undefined ? {} : { lockTimeoutMs: options.lockTimeoutMs });
+  const [db, changes] = [connectPrisma(pool), connectPrisma(changePool)];
+  const times = { idleMs: 12 * HOUR_MS, absoluteMs: 168 * HOUR_MS };
   const sessions = sessionStore(pool, db, times);
   const sessionUse = sessionUseRecorder(pool, times, () => undefined);
   const accountUse = accountTokenUseRecorder(pool, () => undefined);
-  const wakeups: Wakeup[] = [];
+  /** Jobs sent to the queue, oldest first. */
+  const wakeups: { readonly job: JobName; readonly payload: unknown }[] = [];
   const calls = issuerCalls(callGuard({ privateHosts: [], allowLoopback: true }));
   const refusals = refusalLog({
     write: (entry) => recordRefusals(db, entry),
@@ -147,7 +116,7 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
     },
     prisma: db,
     pool,
-    changes,
+    changes: { prisma: changes, connections: (options.connections ?? 12) / 2 },
     sessions,
     codes: signInCodeStore(db, times),
     devices: deviceSignInStore(db, times),
@@ -180,49 +149,63 @@ export async function startClusterApi(options: TestOptions = {}): Promise<TestCl
 
   const teams = teamStore(db);
   const users = userStore(db);
+  /** Starts a new session. @returns its `Cookie` header */
   const signIn = async ({ id }: Pick<TestUser, 'id'>): Promise<string> =>
     `sessionid=${(await sessions.start(id, null)).secret}`;
-  const createUser: TestClusterApi['createUser'] = async (email, memberships = []) => {
+  const createUser = async (
+    email: string,
+    memberships: readonly { team: TeamRecord; role: Role }[] = [],
+  ): Promise<TestUser> => {
     const user = await users.createUser({ email });
     for (const { team, role } of memberships) await users.saveMember(team, user, role);
     return { id: user.id, email, cookie: await signIn(user) };
   };
-  const createTeam = async (slug: string): Promise<TestTeam> => {
+  /** Default: a slug that no other team has. */
+  const createTeam = async (slug = `t-${randomUUID().slice(0, 8)}`): Promise<TestTeam> => {
     const team = await teams.createTeam(slug);
-    return {
-      ...team,
-      admin: await createUser(`admin@${slug}.test`, [{ team, role: 'admin' }]),
-      member: await createUser(`member@${slug}.test`, [{ team, role: 'member' }]),
-      path: (rest) => `/api/v1/teams/${slug}${rest}`,
-    };
+    const [admin, member] = [
+      await createUser(`admin@${slug}.test`, [{ team, role: 'admin' }]),
+      await createUser(`member@${slug}.test`, [{ team, role: 'member' }]),
+    ];
+    const path = (rest: string) => `/api/v1/teams/${slug}${rest}`;
+    return { ...team, admin, member, path, asAdmin: api.as(admin, path), asMember: api.as(member, path) };
   };
   return {
     app,
+    /** The dependencies of the app, for further replicas. */
     deps,
     db,
+    /** The connection pool for reads. */
     pool,
-    changes,
     databaseUrl: database.url,
+    /** The keys that encrypt stored secrets. */
     secrets,
     wakeups,
     createTeam,
     createUser,
     signIn,
-    async createAccount(team, name, { role, ...narrowing }) {
-      const path = team.path(`/service-accounts/${name}/`);
-      const admin = api.as(team.admin);
-      await admin.put(path).send({ spec: { role, narrowing } });
-      return (await admin.post(`${path}tokens/`).send({ expiresInDays: 1 })).body.token;
+    /** Creates a service account with a token that is valid for a day. @returns the token */
+    async createAccount(
+      team: TestTeam,
+      name: string,
+      { role, ...narrowing }: Partial<AccountNarrowing> & { role: Role },
+    ): Promise<string> {
+      const path = `/service-accounts/${name}/`;
+      await team.asAdmin.put(path).send({ spec: { role, narrowing } });
+      return (await team.asAdmin.post(`${path}tokens/`).send({ expiresInDays: 1 })).body.token;
     },
+    /** Every answer is checked against the contract. */
     api,
     acme: await createTeam('acme'),
     globex: await createTeam('globex'),
-    async close() {
+    async close(): Promise<void> {
       await sessionUse.close();
       await accountUse.close();
       await refusals.close();
-      await connected.close();
+      await Promise.all([db.$disconnect(), changes.$disconnect()]);
+      await Promise.all([pool.end(), changePool.end()]);
       await database.drop();
     },
   };
 }
+export type TestClusterApi = Awaited<ReturnType<typeof startClusterApi>>;

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => test.close());
 beforeEach(async () => {
-  team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+  team = await test.createTeam();
   ({ number } = await test.db.team.findUniqueOrThrow({ where: { id: team.id } }));
   test.wakeups.length = 0;
 });

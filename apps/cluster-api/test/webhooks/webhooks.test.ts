@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { startClusterApi, type TestClusterApi, type TestTeam } from '../support/start-cluster-api.js';
 
@@ -9,12 +8,12 @@ beforeAll(async () => {
 afterAll(() => test.close());
 let team: TestTeam;
 beforeEach(async () => {
-  team = await test.createTeam(`t-${randomUUID().slice(0, 8)}`);
+  team = await test.createTeam();
 });
 
 const URL = 'https://hooks.example.org/corral';
-const path = (rest = '') => team.path(`/webhooks/${rest}`);
-const asAdmin = () => test.api.as(team.admin);
+const path = (rest = '') => `/webhooks/${rest}`;
+const asAdmin = () => team.asAdmin;
 const put = (name: string, spec: object) =>
   asAdmin()
     .put(path(`${name}/`))
@@ -42,7 +41,7 @@ describe('a webhook', () => {
 
     expect((await asAdmin().get(path()).expect(200)).body.items).toEqual([changed]);
     expect((await asAdmin().get(path('chat/')).expect(200)).body).toEqual(changed);
-    await test.api.as(team.member).get(path()).expect(403);
+    await team.asMember.get(path()).expect(403);
     await asAdmin().delete(path('chat/')).expect(204);
     await asAdmin().get(path('chat/')).expect(404);
     const entries = await test.db.auditEntry.findMany({ where: { teamId: team.id }, orderBy: { id: 'asc' } });

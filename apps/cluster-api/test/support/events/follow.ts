@@ -5,21 +5,6 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import type { TestUser } from '../checked-client.js';
 import type { TestTeam } from '../start-cluster-api.js';
 
-/** A client that follows a team's events over a real connection. */
-export interface Following {
-  readonly answer: IncomingMessage;
-  /** All events that have arrived. */
-  readonly events: EventSourceMessage[];
-  /** The raw text of the stream. */
-  text(): string;
-  countChanges(): number;
-  /** The changes among the events, checked against the contract. */
-  changes(): TeamEvent[];
-  lastId(): string;
-  isEnded(): boolean;
-  leave(): void;
-}
-
 export interface FollowOptions {
   readonly url: string;
   readonly team: TestTeam;
@@ -30,8 +15,8 @@ export interface FollowOptions {
   readonly lastEventId?: string | undefined;
 }
 
-/** Resolves once the headers of the answer have arrived. */
-export async function follow({ url, team, user = team.member, token, lastEventId }: FollowOptions): Promise<Following> {
+/** A client that follows a team's events over a real connection. Resolves once the headers of the answer have arrived. */
+export async function follow({ url, team, user = team.member, token, lastEventId }: FollowOptions) {
   const caller = token === undefined ? { cookie: user.cookie } : { authorization: `Bearer ${token}` };
   const headers = { ...caller, ...(lastEventId === undefined ? {} : { 'last-event-id': lastEventId }) };
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -51,10 +36,13 @@ export async function follow({ url, team, user = team.member, token, lastEventId
   });
   return {
     answer,
+    /** All events that have arrived. */
     events,
+    /** The raw text of the stream. */
     text: () => text,
     countChanges: () => events.filter(({ event }) => event?.includes('.')).length,
-    changes: () =>
+    /** The changes among the events, checked against the contract. */
+    changes: (): TeamEvent[] =>
       events
         .filter(({ event }) => event?.includes('.'))
         .map(({ id, event, data }) => {
@@ -68,6 +56,8 @@ export async function follow({ url, team, user = team.member, token, lastEventId
     leave: () => void answer.destroy(),
   };
 }
+
+export type Following = Awaited<ReturnType<typeof follow>>;
 
 /** Waits for at least `count` changes. @returns all changes that have arrived */
 export async function untilChanges(following: Following, count: number): Promise<TeamEvent[]> {

@@ -1,23 +1,8 @@
 import { waitFor } from '@corral/testing';
 import { addConnection } from '../clusters.js';
-import { startClusterApi, type TestClusterApi, type TestTeam } from '../start-cluster-api.js';
+import { startClusterApi, type TestTeam } from '../start-cluster-api.js';
 import { type Following, type FollowOptions, follow } from './follow.js';
 import { type Replica, type ReplicaOptions, startReplica } from './start-replica.js';
-
-/** Replicas on one database with clients that follow events. */
-export interface LiveTest {
-  readonly api: TestClusterApi;
-  startReplica(options?: ReplicaOptions): Promise<Replica>;
-  /** Follows events from now on, or after `lastEventId`. Default: as the member of `acme`. */
-  begin(at: Replica, options?: BeginOptions): Promise<Following>;
-  /** Makes the smallest possible change. */
-  addOperation(team: TestTeam, name: string): Promise<void>;
-  /** Resolves once no open transaction can add events before the existing ones. */
-  untilAllIsOver(): Promise<unknown>;
-  /** Closes all clients. Resolves once the replicas have noticed. */
-  leaveAll(): Promise<void>;
-  close(): Promise<void>;
-}
 
 interface BeginOptions extends Partial<FollowOptions> {
   /** Starts even while open transactions hold back events. */
@@ -29,7 +14,8 @@ export const insertOperation = `
   INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
   VALUES ($1, 'cluster.update', 'Cluster', gen_random_uuid(), $2, 1, 'queued', 'sha256:' || repeat('0', 64))`;
 
-export async function startLiveTest(): Promise<LiveTest> {
+/** Starts replicas on one database, with clients that follow events. */
+export async function startLiveTest() {
   const api = await startClusterApi();
   await addConnection(api, api.acme);
   await addConnection(api, api.globex);
@@ -53,28 +39,33 @@ export async function startLiveTest(): Promise<LiveTest> {
     });
   return {
     api,
-    untilAllIsOver,
-    async startReplica(options) {
+    async startReplica(options?: ReplicaOptions): Promise<Replica> {
       const started = await startReplica(api, options);
       replicas.push(started);
       return started;
     },
-    async begin(at, { amidTransactions = false, ...options } = {}) {
+    /** Follows events from now on, or after `lastEventId`. Default: as the member of `acme`. */
+    async begin(at: Replica, { amidTransactions = false, ...options }: BeginOptions = {}): Promise<Following> {
       if (options.lastEventId === undefined && !amidTransactions) await untilAllIsOver();
       const following = await follow({ url: at.url, team: api.acme, ...options });
       followings.push(following);
       if (options.lastEventId === undefined) await waitFor('ready', () => following.events[0]?.event === 'ready');
       return following;
     },
-    addOperation: async (team, name) => void (await api.pool.query(insertOperation, [team.id, name])),
+    /** Makes the smallest possible change. */
+    addOperation: async (team: TestTeam, name: string): Promise<void> =>
+      void (await api.pool.query(insertOperation, [team.id, name])),
+    /** Closes all clients. Resolves once the replicas have noticed. */
     leaveAll,
-    async close() {
+    async close(): Promise<void> {
       await leaveAll();
       await Promise.all(replicas.map((each) => each.close()));
       await api.close();
     },
   };
 }
+
+export type LiveTest = Awaited<ReturnType<typeof startLiveTest>>;
 
 /** The gauge of open streams. */
 export async function streamsAt({ metrics }: Pick<Replica, 'metrics'>): Promise<number> {

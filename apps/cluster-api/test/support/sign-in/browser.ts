@@ -18,16 +18,6 @@ interface Send {
   readonly form?: Readonly<Record<string, string>>;
 }
 
-export interface Browser {
-  readonly jar: CookieJar;
-  /** Sends one request without following redirects. */
-  send(url: string, options?: Send): Promise<Page>;
-  /** Follows redirects to the end. */
-  visit(url: string): Promise<Page>;
-  /** Follows redirects until the next URL starts with `prefix`. @returns that URL without requesting it */
-  walkTo(url: string, prefix: string): Promise<string>;
-}
-
 const HOPS_MAX = 12;
 
 /**
@@ -35,13 +25,14 @@ const HOPS_MAX = 12;
  *
  * @param publicUrl the origin whose answers are checked against the contract
  */
-export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests'): Browser {
+export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests') {
   const jar = new CookieJar();
 
-  const send: Browser['send'] = async (
-    url,
-    { form, method = form === undefined ? 'GET' : 'POST', headers = {} } = {},
-  ) => {
+  /** Sends one request without following redirects. */
+  const send = async (
+    url: string,
+    { form, method = form === undefined ? 'GET' : 'POST', headers = {} }: Send = {},
+  ): Promise<Page> => {
     const answer = await fetch(url, {
       method,
       redirect: 'manual',
@@ -73,7 +64,8 @@ export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests
   return {
     jar,
     send,
-    async visit(url) {
+    /** Follows redirects to the end. */
+    async visit(url: string): Promise<Page> {
       let page = await send(url);
       for (let hop = 0, next = leadsTo(page); next !== null; hop += 1, next = leadsTo(page)) {
         if (hop === HOPS_MAX) throw new Error(`${url} leads round in circles, lastly to ${next}`);
@@ -81,7 +73,8 @@ export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests
       }
       return page;
     },
-    async walkTo(url, prefix) {
+    /** Follows redirects until the next URL starts with `prefix`. @returns that URL without requesting it */
+    async walkTo(url: string, prefix: string): Promise<string> {
       let next = url;
       for (let hop = 0; !next.startsWith(prefix); hop += 1) {
         const page = await send(next);
@@ -94,3 +87,4 @@ export function openBrowser(publicUrl: string, userAgent = 'Browser of the tests
     },
   };
 }
+export type Browser = ReturnType<typeof openBrowser>;

@@ -25,7 +25,7 @@ export async function furnish(t: TestClusterApi, team: TestTeam): Promise<Furnis
   for (const ref of ['main', `${slug}-two`]) await addConnection(t, team, { ref });
   const nodePools = [aPool(), aPool({ name: `${slug}-pool` })];
   for (const name of ['both', `${slug}-web`, `${slug}-batch`]) await runningCluster(t, team, name, { nodePools });
-  await declare(t, team, `${slug}-failed`);
+  await declare(team, `${slug}-failed`);
   const token = (await dnsTokenStore(t.db).issueToken(team, { name: marker })).record.id;
   await givenZone(t);
   await givenDnsEntry(t, team, { tokenId: token, requestBody: JSON.stringify({ marker }), upstreamBody: marker });
@@ -35,9 +35,8 @@ export async function furnish(t: TestClusterApi, team: TestTeam): Promise<Furnis
     data: { teamId: team.id, ...invited, expiresAt: new Date(Date.now() + FORTNIGHT_MS) },
   });
   await t.createAccount(team, `${slug}-ci`, { role: 'member' });
-  await t.api
-    .as(team.admin)
-    .put(team.path(`/trusted-issuers/${slug}-issuer/`))
+  await team.asAdmin
+    .put(`/trusted-issuers/${slug}-issuer/`)
     .send({
       spec: {
         issuer: 'https://id.test',
@@ -47,9 +46,8 @@ export async function furnish(t: TestClusterApi, team: TestTeam): Promise<Furnis
       },
     })
     .expect(201);
-  await t.api
-    .as(team.admin)
-    .put(team.path(`/webhooks/${slug}-hook/`))
+  await team.asAdmin
+    .put(`/webhooks/${slug}-hook/`)
     .send({ spec: { url: `https://hooks.test/${marker}` } })
     .expect(201);
   const spare = await t.createUser(`spare@${slug}.test`, [{ team, role: 'member' }]);
