@@ -2,32 +2,23 @@ import { clusterLimits } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type { TrustProxy } from '@corral/service';
 
-/** How many changes may wait, and for how long. */
-export interface ChangeLimits {
-  readonly waitingPerTeam: number;
-  readonly waitingPerProcess: number;
-  readonly waitMs: number;
-}
+type Numbers<T> = Readonly<Record<keyof T, number>>;
 
-export const changeDefaults: ChangeLimits = {
+/** How many changes may wait, and for how long. */
+export const changeDefaults = {
   waitingPerTeam: clusterLimits.changesWaitingPerTeam,
   waitingPerProcess: clusterLimits.changesWaitingPerProcess,
   waitMs: clusterLimits.changeWaitSeconds * 1_000,
 };
+export type ChangeLimits = Numbers<typeof changeDefaults>;
 
-/** How many requests may wait for operations concurrently. */
-export interface OperationWaitLimits {
-  /** The limit of one person or service account. */
-  readonly perCaller: number;
-  readonly perTeam: number;
-  readonly perProcess: number;
-}
-
-export const operationWaitLimits: OperationWaitLimits = {
+/** How many requests may wait for operations concurrently. `perCaller`: of one person or service account. */
+export const operationWaitLimits = {
   perCaller: clusterLimits.operationWaitsPerCaller,
   perTeam: clusterLimits.operationWaitsPerTeam,
   perProcess: clusterLimits.operationWaitsPerProcess,
 };
+export type OperationWaitLimits = Numbers<typeof operationWaitLimits>;
 
 /** Streams of live changes. */
 export interface EventConfig {
@@ -48,13 +39,7 @@ export const eventDefaults: EventConfig = {
 };
 
 /** Limits per minute. They are fixed; tests set others. */
-export interface DeviceLimits {
-  readonly signInsPerAddress: number;
-  readonly wrongCodesPerAddress: number;
-  readonly wrongCodesPerPerson: number;
-}
-
-export const deviceLimits: DeviceLimits = {
+export const deviceLimits = {
   signInsPerAddress: clusterLimits.deviceSignInsPerAddressPerMinute,
   wrongCodesPerAddress: clusterLimits.userCodesPerAddressPerMinute,
   wrongCodesPerPerson: clusterLimits.userCodesPerPersonPerMinute,
@@ -65,7 +50,7 @@ export interface RateLimits {
   readonly perAddressPerMinute: number;
   readonly perPersonPerMinute: number;
   readonly signInRequestsPerAddressPerMinute: number;
-  readonly devices: DeviceLimits;
+  readonly devices: Numbers<typeof deviceLimits>;
 }
 
 export interface ClusterQuotas {
@@ -75,8 +60,10 @@ export interface ClusterQuotas {
   readonly nodesPerCluster: number;
 }
 
-/** A team's overrides of the installation's quotas. Null means no override. */
-export type QuotaOverrides = { readonly [Q in keyof ClusterQuotas]: ClusterQuotas[Q] | null };
+/** A team's overrides of the installation's quotas, as its row has them. Null means no override. */
+export type QuotaOverrides = Readonly<
+  Record<'clustersMax' | 'poolsPerClusterMax' | 'nodesPerClusterMax', number | null>
+>;
 
 /** The settings of the app. */
 export interface AppConfig {

@@ -8,7 +8,7 @@ import type { Queue } from '@corral/queue';
 import type { KeyRing } from '@corral/secrets';
 import type { CallGuard, Health, Log, Metrics } from '@corral/service';
 import type { AppConfig } from './app-config.js';
-import { type Catalogue, cachedCatalogue } from './catalogue/cached-catalogue.js';
+import { cachedCatalogue } from './catalogue/cached-catalogue.js';
 import { type ChangeTeam, type RunQueued, teamChanges } from './changes/team-changes.js';
 import type { Credentials } from './http/caller.js';
 import { type RequestLimits, requestLimits } from './http/limits.js';
@@ -16,8 +16,8 @@ import type { EventNotifications } from './operations/operation-waits.js';
 import type { OidcClient } from './people/oidc-client.js';
 import type { IssuerCalls } from './token-exchange/issuer-calls.js';
 import type { KeysOf } from './token-exchange/issuer-keys.js';
-import type { RefusalLog } from './token-exchange/refusal-log.js';
-import { type Upstreams, upstreams } from './upstreams.js';
+import type { refusalLog } from './token-exchange/refusal-log.js';
+import { upstreams } from './upstreams.js';
 
 /** What the process is connected to. Tests replace parts of it. */
 export interface AppDeps extends Credentials {
@@ -45,7 +45,7 @@ export interface AppDeps extends Credentials {
   readonly oidc: OidcClient | null;
   readonly issuerCalls: IssuerCalls;
   readonly issuerKeys: KeysOf;
-  readonly refusals: RefusalLog;
+  readonly refusals: ReturnType<typeof refusalLog>;
   /** It says which addresses a webhook may have. */
   readonly webhookGuard: Pick<CallGuard, 'refusalOfUrl'>;
 
@@ -74,27 +74,19 @@ export interface Services extends AppDeps {
   /** Runs work that uses a connection for changes but changes no team. */
   readonly runQueued: RunQueued;
   readonly limits: RequestLimits;
-  readonly catalogue: Catalogue;
-  readonly upstreams: Upstreams;
-  readonly wake: WakeUps;
+  readonly catalogue: ReturnType<typeof cachedCatalogue>;
+  readonly upstreams: ReturnType<typeof upstreams>;
+  readonly wake: ReturnType<typeof wakeUps>;
 }
 
 /**
  * Wake-ups for rows that were made due, to send once that is committed. Nobody waits for them, so that an answer does not: the sweep finds
  * the row if a wake-up is lost.
  */
-interface WakeUps {
-  cluster(id: ClusterId): void;
-  server(id: ServerId): void;
+const wakeUps = (queue: Queue) => ({
+  cluster: (clusterId: ClusterId) => void queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
+  server: (serverId: ServerId) => void queue.nudge('reconcile-server', { serverId }, { jobId: serverId }),
   /** Has the tokens of connections verified, and their prices read, where that is due. */
-  connections(): void;
-  mails(): void;
-  names(): void;
-}
-
-const wakeUps = (queue: Queue): WakeUps => ({
-  cluster: (clusterId) => void queue.nudge('reconcile-cluster', { clusterId }, { jobId: clusterId }),
-  server: (serverId) => void queue.nudge('reconcile-server', { serverId }, { jobId: serverId }),
   connections() {
     void queue.nudge('verify-connections', {}, { jobId: 'change' });
     void queue.nudge('refresh-prices', {}, { jobId: 'change' });

@@ -3,7 +3,6 @@ import {
   type AccountAction,
   type ClaimConditions,
   clusterLimits,
-  type Role,
   type ServiceAccountSpec,
   type TeamId,
   type TrustedIssuerSpec,
@@ -50,17 +49,7 @@ export async function requireAdminNow(tx: Transaction, { team, userId }: PersonC
   if (role !== 'admin') throw new Problem('permission_denied', 'Only administrators of the team can do this.');
 }
 
-interface AccountRow {
-  readonly id: string;
-  readonly name: string;
-  readonly role: Role;
-  readonly clusters: string[];
-  readonly actions: string[];
-  readonly dnsWithinName: string | null;
-  readonly dnsWithinTypes: string[];
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+type AccountRow = NonNullable<Awaited<ReturnType<Transaction['serviceAccount']['findFirst']>>>;
 
 const accountOf = ({ id, name, role, clusters, createdAt, updatedAt, ...row }: AccountRow): AccountRecord => {
   const dns = { withinName: row.dnsWithinName, withinTypes: row.dnsWithinTypes };
@@ -174,24 +163,13 @@ export async function revokeAccountToken(
 
 const withAccount = { account: { select: { name: true } } } as const;
 
-interface IssuerRow {
-  readonly id: string;
-  readonly name: string;
-  readonly issuer: string;
-  readonly audience: string;
-  readonly claims: unknown;
-  readonly account: { readonly name: string };
-  readonly createdAt: Date;
-  readonly updatedAt: Date;
-}
+type IssuerRow = NonNullable<Awaited<ReturnType<Transaction['trustedIssuer']['findFirst']>>>;
 
-const issuerOf = ({ id, name, issuer, audience, claims, account, createdAt, updatedAt }: IssuerRow) => ({
-  id,
-  name,
-  spec: { issuer, audience, claims: claims as ClaimConditions, serviceAccount: account.name },
-  createdAt,
-  updatedAt,
-});
+const issuerOf = (row: IssuerRow & { readonly account: { readonly name: string } }): TrustedIssuerRecord => {
+  const { id, name, issuer, audience, claims, account, createdAt, updatedAt } = row;
+  const spec = { issuer, audience, claims: claims as ClaimConditions, serviceAccount: account.name };
+  return { id, name, spec, createdAt, updatedAt };
+};
 
 /** Sorted by name. */
 export async function listIssuers(db: Transaction, teamId: TeamId): Promise<TrustedIssuerRecord[]> {

@@ -29,20 +29,13 @@ export const accountBody = (account: AccountRecord, team: string): ServiceAccoun
   };
 };
 
-export const accountTokenBody = ({
-  id,
-  createdAt,
-  createdBy,
-  expiresAt,
-  lastUsedAt,
-  revokedAt,
-}: AccountTokenRecord) => ({
-  id,
-  createdAt: createdAt.toISOString(),
-  createdBy: createdBy && personOf(createdBy),
-  expiresAt: expiresAt.toISOString(),
-  lastUsedAt: lastUsedAt?.toISOString() ?? null,
-  revokedAt: revokedAt?.toISOString() ?? null,
+export const accountTokenBody = (of: AccountTokenRecord) => ({
+  id: of.id,
+  createdAt: of.createdAt.toISOString(),
+  createdBy: of.createdBy && personOf(of.createdBy),
+  expiresAt: of.expiresAt.toISOString(),
+  lastUsedAt: of.lastUsedAt?.toISOString() ?? null,
+  revokedAt: of.revokedAt?.toISOString() ?? null,
 });
 
 /** @param team its slug */

@@ -34,18 +34,10 @@ export async function tokensMadeBy(prisma: Prisma, teamId: TeamId, userId: UserI
 }
 
 /** A person who writes with the token of their session acts in person, and so does an account. */
-export function dnsActorOf({
-  actor: kind,
-  tokenId,
-  tokenName,
-  userNumber,
-  email,
-  account,
-}: DnsActorRow): AuditRecord['actor'] {
+export function dnsActorOf({ actor: kind, account, userNumber, ...of }: DnsActorRow): AuditRecord['actor'] {
   if (account !== null) return { kind: 'account', id: account.id, name: account.name };
-  return userNumber === null
-    ? { kind, id: tokenId, name: tokenName }
-    : { kind: 'user', id: String(userNumber), name: email };
+  if (userNumber !== null) return { kind: 'user', id: String(userNumber), name: of.email };
+  return { kind, id: of.tokenId, name: of.tokenName };
 }
 
 interface Row extends DnsAuditRecord, DnsActorRow {
@@ -181,37 +173,20 @@ function readRows(db: Prisma, query: AuditQuery): Promise<Row[]> {
     ORDER BY entry.created_at DESC, entry.id DESC`;
 }
 
-function recordOf(row: Row): AuditRecord {
-  const {
-    id,
-    createdAt,
-    requestId,
-    operation,
-    state,
-    actor: _actor,
-    tokenId: _tokenId,
-    tokenName: _tokenName,
-    userNumber: _userNumber,
-    email: _email,
-    account,
-    found: _,
-    ...dns
-  } = row;
-  return {
-    source: 'dns',
-    number: id,
-    createdAt,
-    kind: 'dns',
-    action: `dns.${operation}`,
-    outcome: state,
-    actor: dnsActorOf(row),
-    target: targetOf(dns),
-    requestId,
-    detail: account === null ? {} : { credential: credentialOf(account) },
-    changes: null,
-    dns,
-  };
-}
+const recordOf = (row: Row): AuditRecord => ({
+  source: 'dns',
+  number: row.id,
+  createdAt: row.createdAt,
+  kind: 'dns',
+  action: `dns.${row.operation}`,
+  outcome: row.state,
+  actor: dnsActorOf(row),
+  target: targetOf(row),
+  requestId: row.requestId,
+  detail: row.account === null ? {} : { credential: credentialOf(row.account) },
+  changes: null,
+  dns: row,
+});
 
 /** Entries about a demo itself have the type `DEMO` and the demo's label as their name. */
 function targetOf({ name, type }: DnsAuditRecord): AuditRecord['target'] {

@@ -19,16 +19,8 @@ export function auditBody(of: AuditRecord): AuditEntryBody {
   };
 }
 
-function dnsBody({
-  zone,
-  name,
-  type,
-  upstreamStatus,
-  foundApplied,
-  count,
-  refusalCode,
-  ...of
-}: DnsAuditRecord): DnsAuditBody {
+function dnsBody(of: DnsAuditRecord): DnsAuditBody {
+  const { zone, name, type, upstreamStatus, foundApplied, count, refusalCode } = of;
   return {
     zone,
     name,

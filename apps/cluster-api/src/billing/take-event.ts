@@ -8,7 +8,7 @@ import {
 } from '@corral/contracts';
 import { recordAudit } from '../audit/record-audit.js';
 import type { RequestContext } from '../changes/caller.js';
-import { invalidField, notFound } from '../problem.js';
+import { found, invalidField } from '../problem.js';
 import type { Services } from '../services.js';
 import { findSubscription, findTeam, registerEvent, type SubscriptionRecord, saveSubscription } from './store.js';
 
@@ -28,8 +28,7 @@ export async function takeBillingEvent(
   request: RequestContext,
 ): Promise<BillingOutcome> {
   const stated = subscriptionOf(event);
-  const team = await findTeam(prisma, event.team);
-  if (team === null) throw notFound();
+  const team = found(await findTeam(prisma, event.team));
   return changeTeam({ team, scope: request.scope }, async (tx, now) => {
     if (stated.statedAt.getTime() > now.getTime() + AHEAD_MS_MAX) {
       // Once stored, it would make all real events until then look outdated.
@@ -89,19 +88,10 @@ function shownSubscription(stated: StatedSubscription): Subscription {
   };
 }
 
-const shownPrice = ({
-  id,
-  product_name,
-  human_readable_price,
-  payment_amount,
-  unit_amount,
-}: StatedSubscription['items'][number]['price']): Subscription['items'][number]['price'] => ({
-  id,
-  product_name,
-  human_readable_price,
-  payment_amount,
-  unit_amount,
-});
+function shownPrice(price: StatedSubscription['items'][number]['price']): Subscription['items'][number]['price'] {
+  const { id, product_name, human_readable_price, payment_amount, unit_amount } = price;
+  return { id, product_name, human_readable_price, payment_amount, unit_amount };
+}
 
 function timeOf(pointer: string, text: string): Date {
   const time = parseTime(text);

@@ -7,11 +7,6 @@ export type CatalogueResult =
   /** `problem`: `upstream_unavailable`. Thrown only by changes that need the catalogue. */
   | { readonly profile: null; readonly problem: Problem };
 
-export interface Catalogue {
-  /** Returns the cached catalogue, or reads it when the cache is stale. Never rejects: most changes do not need it. */
-  get(): Promise<CatalogueResult>;
-}
-
 export interface CachedCatalogueDeps {
   /** Must have its own time limit. */
   readonly read: () => Promise<CloudProfile>;
@@ -32,7 +27,7 @@ const RETRY_MS_MAX = 60_000;
  * catalogue is used, because the garden checks every change itself in the end. Failed reads are retried with
  * exponential backoff and jitter.
  */
-export function cachedCatalogue({ read, now, random, onReadError }: CachedCatalogueDeps): Catalogue {
+export function cachedCatalogue({ read, now, random, onReadError }: CachedCatalogueDeps) {
   let cached: CloudProfile | null = null;
   let cause: unknown;
   let failures = 0;
@@ -53,7 +48,8 @@ export function cachedCatalogue({ read, now, random, onReadError }: CachedCatalo
   };
 
   return {
-    async get() {
+    /** Returns the cached catalogue, or reads it when the cache is stale. Never rejects: most changes do not need it. */
+    async get(): Promise<CatalogueResult> {
       if (reading === null && now() >= nextReadAt) {
         reading = refresh().finally(() => {
           reading = null;

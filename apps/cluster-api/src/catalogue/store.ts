@@ -30,11 +30,7 @@ export async function readTeamBasis(prisma: Prisma, teamId: TeamId, connectionRe
           select: { priceList: { select: prismaSelect(priceColumns) } },
         });
   return {
-    quotaOverrides: {
-      clustersPerTeam: team.clustersMax,
-      poolsPerCluster: team.poolsPerClusterMax,
-      nodesPerCluster: team.nodesPerClusterMax,
-    },
+    quotaOverrides: team,
     used: team._count,
     now: await readClock(prisma),
     connection: connection && { prices: connection.priceList && pricesOf(connection.priceList) },

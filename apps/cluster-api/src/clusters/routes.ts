@@ -18,7 +18,7 @@ import {
 } from '../http/request.js';
 import { operationBody, operationUrl } from '../operations/view.js';
 import { pageOf } from '../paging.js';
-import { badNameInPath, notFound } from '../problem.js';
+import { badNameInPath, found, notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { declareCluster, type SpecChangeOutcome, setHibernated } from './change-spec.js';
 import { deleteCluster, deletionPreview } from './delete.js';
@@ -81,8 +81,7 @@ export function clusterRoutes(services: Services) {
 
     async getCluster(req, res) {
       const { team } = callerOf(res);
-      const cluster = await findCluster(prisma, team.id, clusterNameOf(req));
-      if (cluster === null) throw notFound();
+      const cluster = found(await findCluster(prisma, team.id, clusterNameOf(req)));
       sendTagged(req, res, entityTagOf(cluster), clusterBody(cluster, team));
     },
 

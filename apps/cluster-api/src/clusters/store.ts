@@ -206,11 +206,7 @@ export async function viewCluster(db: Transaction, caller: Caller, name: string)
     name,
     current: await findCluster(db, teamId, name),
     now: await readClock(db),
-    quotaOverrides: {
-      clustersPerTeam: team.clustersMax,
-      poolsPerCluster: team.poolsPerClusterMax,
-      nodesPerCluster: team.nodesPerClusterMax,
-    },
+    quotaOverrides: team,
     clustersOfTeam: team._count.clusters,
     hasActiveSubscription: team.subscription?.isActive === true,
     isLocked: false,

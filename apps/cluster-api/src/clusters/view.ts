@@ -7,19 +7,10 @@ import type { ClusterRecord } from './store.js';
 const nothingObserved: ObservedCluster = { kubernetes: null, apiServer: null, nodePools: [], maintenance: null };
 
 /** Omits the fields that change often, such as progress. Clients read them from the operation itself. */
-const operationSummary = ({
-  id,
-  kind,
-  state,
-  error,
-  createdAt,
-}: OperationRecord): Cluster['status']['lastOperation'] => ({
-  id,
-  kind,
-  state,
-  error,
-  createdAt: createdAt.toISOString(),
-});
+function operationSummary(of: OperationRecord): Cluster['status']['lastOperation'] {
+  const { id, kind, state, error, createdAt } = of;
+  return { id, kind, state, error, createdAt: createdAt.toISOString() };
+}
 
 /** A cluster as clients see it. */
 export function clusterBody(cluster: ClusterRecord, team: { readonly slug: string }): Cluster {

@@ -2,7 +2,7 @@ import { removeConnection } from '@corral/cluster-data';
 import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import { checkPreconditions, type Preconditions } from '../changes/entity-tag.js';
-import { notFound, Problem } from '../problem.js';
+import { found, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { lockConnectionOf, usersOf } from './store.js';
 import { connectionTagOf } from './view.js';
@@ -20,8 +20,7 @@ export async function deleteConnection(
 ): Promise<void> {
   await changeTeam(caller, async (tx, now) => {
     const change = { tx, caller, now };
-    const connection = await lockConnectionOf(change, ref);
-    if (connection === null) throw notFound();
+    const connection = found(await lockConnectionOf(change, ref));
     checkPreconditions(preconditions, connectionTagOf(connection));
     const { clusters, servers } = await usersOf(change, connection.id);
     const users = [...clusters.map((name) => `cluster ${name}`), ...servers.map((number) => `server ${number}`)];

@@ -19,7 +19,7 @@ import {
   sendTagged,
 } from '../http/request.js';
 import { operationBody, operationUrl } from '../operations/view.js';
-import { badNameInPath, notFound } from '../problem.js';
+import { badNameInPath, found, notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { createConnection, declareConnection, previewConnection } from './declare.js';
 import { deleteConnection } from './delete.js';
@@ -53,8 +53,7 @@ export function connectionRoutes(services: Services) {
     async getConnection(req, res) {
       const caller = callerOf(res);
       const ref = refOf(req);
-      const connection = isConnectionRef(ref) ? await findConnection(prisma, caller, ref) : null;
-      if (connection === null) throw notFound();
+      const connection = found(isConnectionRef(ref) ? await findConnection(prisma, caller, ref) : null);
       sendTagged(req, res, connectionTagOf(connection), connectionBody(caller, connection));
     },
 

@@ -4,7 +4,7 @@ import { asOperationId } from '@corral/contracts';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
 import { findOperation } from '../operations/store.js';
-import { notFound } from '../problem.js';
+import { found } from '../problem.js';
 import type { Services } from '../services.js';
 import { beginVerification, findVerification, lockConnectionOf } from './store.js';
 import type { ConnectionRecord } from './view.js';
@@ -27,8 +27,7 @@ export async function verifyConnection(
 ): Promise<VerificationAsked> {
   const asked = await services.changeTeam(caller, async (tx, now): Promise<VerificationAsked> => {
     const change = { tx, caller, now };
-    const connection = await lockConnectionOf(change, ref);
-    if (connection === null) throw notFound();
+    const connection = found(await lockConnectionOf(change, ref));
     const operationId = asOperationId(randomUUID());
     const firstId = await registerKey(tx, caller, request, operationId);
     const first = firstId && (await findOperation(tx, caller.team.id, firstId));

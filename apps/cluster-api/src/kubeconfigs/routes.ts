@@ -10,7 +10,7 @@ import { clusterNameOf } from '../clusters/routes.js';
 import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/limits.js';
 import { bodyOf, preconditionsOf } from '../http/request.js';
-import { notFound } from '../problem.js';
+import { found } from '../problem.js';
 import type { Services } from '../services.js';
 import { issueKubeconfig } from './issue.js';
 import { listKubeconfigIssues } from './store.js';
@@ -34,8 +34,7 @@ export function kubeconfigRoutes(services: Services) {
     },
     async listKubeconfigIssues(req, res) {
       const most = clusterLimits.kubeconfigIssuesShown;
-      const issues = await listKubeconfigIssues(services.prisma, callerOf(res), clusterNameOf(req), most);
-      if (issues === null) throw notFound();
+      const issues = found(await listKubeconfigIssues(services.prisma, callerOf(res), clusterNameOf(req), most));
       res.json({
         items: issues.map(({ issuedTo: user, createdAt, expiresAt, ...issue }) => ({
           issuedTo: user && personOf(user),

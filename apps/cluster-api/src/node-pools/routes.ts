@@ -20,7 +20,7 @@ import { callerOf } from '../http/caller.js';
 import { bodyOf, parsePaging, preconditionsOf, purposeOf } from '../http/request.js';
 import { operationUrl } from '../operations/view.js';
 import { pageOf } from '../paging.js';
-import { badNameInPath, notFound } from '../problem.js';
+import { badNameInPath, found } from '../problem.js';
 import type { Services } from '../services.js';
 import { declarePool, removePool } from './change-pool.js';
 import { findPool } from './rules.js';
@@ -30,9 +30,7 @@ import { nodePoolBody, nodePoolOf } from './view.js';
 export function nodePoolRoutes(services: Services) {
   const { prisma, config } = services;
   const clusterOf = async (req: Request, res: Response): Promise<ClusterRecord> => {
-    const cluster = await findCluster(prisma, callerOf(res).team.id, clusterNameOf(req, 'cluster'));
-    if (cluster === null) throw notFound();
-    return cluster;
+    return found(await findCluster(prisma, callerOf(res).team.id, clusterNameOf(req, 'cluster')));
   };
   const setChangeHeaders = (res: Response, outcome: SpecChangeOutcome, pool: { readonly name: string }): void => {
     res.set('ETag', quoted(poolTagOf(outcome.cluster, pool)));
@@ -69,8 +67,7 @@ export function nodePoolRoutes(services: Services) {
 
     async getNodePool(req, res) {
       const cluster = await clusterOf(req, res);
-      const pool = findPool(cluster, req.params.pool as string);
-      if (pool === null) throw notFound();
+      const pool = found(findPool(cluster, req.params.pool as string));
       res.set('ETag', quoted(poolTagOf(cluster, pool))).json(nodePoolBody(nodePoolOf(cluster, pool)));
     },
 

@@ -23,16 +23,7 @@ export interface WaitedOperation {
 /** `ended`: the operation is final. `elapsed`: it is not, after the given time. */
 type WaitEnd = 'ended' | 'elapsed' | 'gone' | 'shutdown';
 
-export interface OperationWaits {
-  /**
-   * Waits until the operation is final, for `seconds` at most. It takes no database connection: all waits of the process share
-   * their reads.
-   */
-  until(scope: RequestScope, operation: WaitedOperation, seconds: number): Promise<WaitEnd>;
-  count(): number;
-}
-
-export function operationWaits({ ending, ...deps }: OperationWaitsDeps): OperationWaits {
+export function operationWaits({ ending, ...deps }: OperationWaitsDeps) {
   const waits = new Set<WaitedOperation & { readonly end: (how: WaitEnd) => void }>();
   const isWaited = (teamId: TeamId): boolean => [...waits].some((wait) => wait.teamId === teamId);
   let timer: NodeJS.Timeout | undefined;
@@ -64,7 +55,11 @@ export function operationWaits({ ending, ...deps }: OperationWaitsDeps): Operati
 
   return {
     count: () => waits.size,
-    until: ({ signal }, { teamId, id }, seconds) =>
+    /**
+     * Waits until the operation is final, for `seconds` at most. It takes no database connection: all waits of the process share
+     * their reads.
+     */
+    until: ({ signal }: RequestScope, { teamId, id }: WaitedOperation, seconds: number) =>
       new Promise<WaitEnd>((resolve) => {
         const leaves = () => wait.end('gone');
         const late = setTimeout(() => wait.end('elapsed'), seconds * 1_000);

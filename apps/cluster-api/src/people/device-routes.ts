@@ -11,7 +11,7 @@ import { recordAudit } from '../audit/record-audit.js';
 import { requestContextOf, signedInOf } from '../http/caller.js';
 import { oauthFormOf } from '../http/form.js';
 import { bodyOf } from '../http/request.js';
-import { notFound, Problem } from '../problem.js';
+import { found, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { nameOfProgram } from './authorization.js';
 
@@ -22,11 +22,7 @@ import { nameOfProgram } from './authorization.js';
  */
 export function deviceRoutes({ config, prisma, devices }: Services, forgiveCaller: (res: Response) => void) {
   /** @throws Problem `not_found` */
-  const codeIn = ({ params }: Request): string => {
-    const code = userCodeOf(params.user_code as string);
-    if (code === null) throw notFound();
-    return code;
-  };
+  const codeIn = ({ params }: Request): string => found(userCodeOf(params.user_code as string));
 
   return {
     async startDeviceSignIn(req, res) {
@@ -49,10 +45,8 @@ export function deviceRoutes({ config, prisma, devices }: Services, forgiveCalle
     },
 
     async getDeviceSignIn(req, res) {
-      const found = await devices.find(codeIn(req));
-      if (found === null) throw notFound();
+      const { name, address, userAgent, createdAt, expiresAt } = found(await devices.find(codeIn(req)));
       forgiveCaller(res);
-      const { name, address, userAgent, createdAt, expiresAt } = found;
       res.json({ name, address, userAgent, createdAt: createdAt.toISOString(), expiresAt: expiresAt.toISOString() });
     },
 
@@ -62,8 +56,7 @@ export function deviceRoutes({ config, prisma, devices }: Services, forgiveCalle
       const { id: sessionId, userId, memberships } = signedInOf(res);
       const { requestId } = requestContextOf(res);
       await prisma.$transaction(async (tx) => {
-        const decided = await devices.decide(tx, code, isAllowed ? sessionId : null);
-        if (decided === null) throw notFound();
+        const decided = found(await devices.decide(tx, code, isAllowed ? sessionId : null));
         const { id, name, address } = decided;
         const change = {
           action: isAllowed ? 'session.allow_device' : 'session.refuse_device',

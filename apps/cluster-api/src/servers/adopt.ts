@@ -3,7 +3,7 @@ import { type AdoptedServerSpec, asOperationId, joinsByCommand, type OperationId
 import type { ServerReading } from '@corral/hcloud';
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { registerKey } from '../changes/idempotency-keys.js';
-import { invalidField, notFound, Problem } from '../problem.js';
+import { found, invalidField, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { connectionRejected, serverInProject, serversInProject } from './cloud-project.js';
 import {
@@ -19,7 +19,6 @@ import {
   countServers,
   findReplay,
   findServer,
-  findServerConnection,
   insertServer,
   listServers,
   lockServerOf,
@@ -28,6 +27,7 @@ import {
   type ServerConnection,
   type ServerOutcome,
   ServerTaken,
+  serverConnectionOf,
 } from './store.js';
 import type { AdoptedServerRecord } from './view.js';
 
@@ -48,8 +48,7 @@ export async function lookUpServer(
   ref: string,
   serverId: number,
 ): Promise<LookedUpServer> {
-  const connection = await findServerConnection(services.prisma, caller, ref);
-  if (connection === null) throw notFound();
+  const connection = await serverConnectionOf(services.prisma, caller, ref);
   const found = await readProject(services, caller, connection, serverId, absentFromProject);
   return { found, obstacle: adoptionObstacle(await findServer(services.prisma, caller, ref, serverId), found) };
 }
@@ -60,8 +59,7 @@ export async function lookUpServer(
  * @throws Problem `not_found`, `connection_rejected`, `upstream_unavailable`
  */
 export async function lookUpServers(services: Services, caller: Caller, ref: string): Promise<LookedUpServer[]> {
-  const connection = await findServerConnection(services.prisma, caller, ref);
-  if (connection === null) throw notFound();
+  const connection = await serverConnectionOf(services.prisma, caller, ref);
   const found = await serversInProject(services, caller.scope, tokenOf(services, connection));
   const adopted = new Map((await listServers(services.prisma, caller, ref)).map((each) => [each.spec.serverID, each]));
   return found.map((each) => ({ found: each, obstacle: adoptionObstacle(adopted.get(each.id) ?? null, each) }));
@@ -88,24 +86,22 @@ export async function adoptServer(
 ): Promise<ServerOutcome> {
   const { prisma, config, wake } = services;
   checkAdoptionRequest(spec, acknowledge, config.gardenFeatures);
-  const connection = await findServerConnection(prisma, caller, ref);
-  if (connection === null) throw notFound();
+  const connection = await serverConnectionOf(prisma, caller, ref);
   const replayed = request && (await findReplay(prisma, caller, request));
   if (replayed !== null) return replayed;
   const known = decideAdoption(await findServer(prisma, caller, ref, spec.serverID), spec);
   if (known.kind === 'under way') return underWay(known.server);
 
-  const found = await readServer(services, caller, connection, spec);
+  const reading = await readServer(services, caller, connection, spec);
   const operationId = asOperationId(randomUUID());
   const changed = await changeServers(services, caller, connection.id, async (change) => {
     const first = await registerKey(change.tx, caller, request, operationId);
-    return first === null ? accept(services, change, spec, found, operationId) : null;
+    return first === null ? accept(services, change, spec, reading, operationId) : null;
   }).catch((error: unknown) => {
     throw error instanceof ServerTaken ? claimedByOthers() : error;
   });
   // A concurrent copy of the request won.
-  const outcome = changed ?? (request && (await findReplay(prisma, caller, request)));
-  if (outcome === null) throw notFound();
+  const outcome = found(changed ?? (request && (await findReplay(prisma, caller, request))));
   wake.server(outcome.server.id);
   return outcome;
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { asOperationId, type OperationId } from '@corral/contracts';
 import type { Caller } from '../changes/caller.js';
-import { notFound } from '../problem.js';
+import { found } from '../problem.js';
 import type { Services } from '../services.js';
 import { underWay } from './adopt.js';
 import { checkIsDetachable } from './rules.js';
-import { changeServers, detachServer, findServer, findServerConnection, lockServerOf } from './store.js';
+import { changeServers, detachServer, findServer, lockServerOf, serverConnectionOf } from './store.js';
 import type { AdoptedServerRecord } from './view.js';
 
 /**
@@ -19,11 +19,9 @@ export async function deregisterServer(
   ref: string,
   serverId: number,
 ): Promise<OperationId> {
-  const connection = await findServerConnection(services.prisma, caller, ref);
-  if (connection === null) throw notFound();
+  const connection = await serverConnectionOf(services.prisma, caller, ref);
   const { server, operationId } = await changeServers(services, caller, connection.id, async (change) => {
-    const present = await lockServerOf(change, serverId);
-    if (present === null) throw notFound();
+    const present = found(await lockServerOf(change, serverId));
     if (present.deregisterRequestedAt !== null) return underWay(present);
     checkIsDetachable(present, connection);
     const operationId = asOperationId(randomUUID());
@@ -44,9 +42,8 @@ export async function previewDeregistration(
   ref: string,
   serverId: number,
 ): Promise<AdoptedServerRecord> {
-  const connection = await findServerConnection(prisma, caller, ref);
-  const server = await findServer(prisma, caller, ref, serverId);
-  if (connection === null || server === null) throw notFound();
+  const connection = await serverConnectionOf(prisma, caller, ref);
+  const server = found(await findServer(prisma, caller, ref, serverId));
   if (server.deregisterRequestedAt === null) checkIsDetachable(server, connection);
   return server;
 }

@@ -4,7 +4,7 @@ import { recordAudit } from '../audit/record-audit.js';
 import type { Caller } from '../changes/caller.js';
 import { checkPerHour, isSurelyNotIssued } from '../kubeconfigs/credentials.js';
 import { recordIssueOutcome } from '../kubeconfigs/store.js';
-import { notFound, Problem } from '../problem.js';
+import { found, Problem } from '../problem.js';
 import type { Services } from '../services.js';
 import { expectMachine, findJoiningServer } from './join-command-store.js';
 import { type JoiningMachine, joiningMachine, notJoining } from './rules.js';
@@ -68,8 +68,7 @@ function admitIssue(
   serverId: number,
 ): Promise<{ entryId: bigint; machine: JoiningMachine }> {
   return changeTeam(caller, async (tx, now) => {
-    const server = await findJoiningServer(tx, caller, ref, serverId);
-    if (server === null) throw notFound();
+    const server = found(await findJoiningServer(tx, caller, ref, serverId));
     const machine = joiningMachine(server, config.gardenFeatures);
     const detail = `The limit is ${perHour} join commands for one server within an hour. Run a command that you have, or wait.`;
     await checkPerHour(tx, caller, { action, targetId: server.id }, { now, perHour, detail });
@@ -85,10 +84,8 @@ async function makeCommand(
   { shoot, nodeName, architecture }: JoiningMachine,
 ): Promise<string> {
   const request = { nodeName, architecture, tokenSeconds };
-  return renderJoinCommand(
-    await upstreams.joinData(scope, shoot, request, AbortSignal.timeout(ISSUE_MS_MAX)),
-    nodeName,
-  );
+  const signal = AbortSignal.timeout(ISSUE_MS_MAX);
+  return renderJoinCommand(await upstreams.joinData(scope, shoot, request, signal), nodeName);
 }
 
 function problemOf(cause: unknown): unknown {

@@ -14,12 +14,12 @@ import { callerOf } from '../http/caller.js';
 import { teamConcurrencyLimit } from '../http/limits.js';
 import { announceOperation, bodyOf, idempotencyKeyOf, purposeOf } from '../http/request.js';
 import { operationUrl } from '../operations/view.js';
-import { notFound } from '../problem.js';
+import { found, notFound } from '../problem.js';
 import type { Services } from '../services.js';
 import { adoptServer, type LookedUpServer, lookUpServer, lookUpServers } from './adopt.js';
 import { deregisterServer, previewDeregistration } from './deregister.js';
 import { issueJoinCommand } from './join-command.js';
-import { findServer, findServerConnection, listServers } from './store.js';
+import { findServer, listServers, serverConnectionOf } from './store.js';
 import { adoptedServerBody } from './view.js';
 
 /** The handlers for servers that teams adopt over their connections. */
@@ -35,15 +35,14 @@ export function serverRoutes(services: Services) {
     async listAdoptedServers(req, res) {
       const caller = callerOf(res);
       const ref = refOf(req);
-      if ((await findServerConnection(prisma, caller, ref)) === null) throw notFound();
+      await serverConnectionOf(prisma, caller, ref);
       const items = await listServers(prisma, caller, ref);
       res.json([{ items: items.map((server) => adoptedServerBody(caller, server)) }]);
     },
 
     async getAdoptedServer(req, res) {
       const caller = callerOf(res);
-      const server = await findServer(prisma, caller, refOf(req), serverIdOf(req));
-      if (server === null) throw notFound();
+      const server = found(await findServer(prisma, caller, refOf(req), serverIdOf(req)));
       res.json(adoptedServerBody(caller, server));
     },
 
@@ -102,8 +101,4 @@ function refOf(req: Request): string {
   return ref;
 }
 
-function serverIdOf(req: Request): number {
-  const id = parseNumber(req.params.server_id as string);
-  if (id === null) throw notFound();
-  return id;
-}
+const serverIdOf = (req: Request): number => found(parseNumber(req.params.server_id as string));

@@ -25,7 +25,7 @@ import { isUniqueViolation, type Prisma, type Transaction } from '@corral/databa
 import type { Caller, KeyedRequest } from '../changes/caller.js';
 import { findKey } from '../changes/idempotency-keys.js';
 import { beginOperation } from '../operations/store.js';
-import { notFound } from '../problem.js';
+import { found } from '../problem.js';
 import type { Services } from '../services.js';
 import { type AdoptedServerRecord, serverNameOf } from './view.js';
 
@@ -47,14 +47,10 @@ export interface ServerConnection {
   readonly sealed: SealedToken;
 }
 
-/** @returns null when the team has no such connection */
-export async function findServerConnection(
-  prisma: Prisma,
-  { team }: Caller,
-  ref: string,
-): Promise<ServerConnection | null> {
-  const row = await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } } });
-  return row && { id: asConnectionId(row.id), ref, phase: row.phase, sealed: sealedTokenOf(row) };
+/** @throws Problem `not_found` when the team has no such connection */
+export async function serverConnectionOf(prisma: Prisma, { team }: Caller, ref: string): Promise<ServerConnection> {
+  const row = found(await prisma.connection.findUnique({ where: { teamId_ref: { teamId: team.id, ref } } }));
+  return { id: asConnectionId(row.id), ref, phase: row.phase, sealed: sealedTokenOf(row) };
 }
 
 export async function listServers(prisma: Prisma, { team }: Caller, ref: string): Promise<AdoptedServerRecord[]> {
@@ -127,8 +123,7 @@ export async function changeServers<T>(
     return await changeTeam(caller, async (tx, now) => {
       const teamId = caller.team.id;
       await keepConnection(tx, teamId, connectionId);
-      const connection = await tx.connection.findUnique({ where: { id: connectionId, teamId } });
-      if (connection === null) throw notFound();
+      const connection = found(await tx.connection.findUnique({ where: { id: connectionId, teamId } }));
       return work({ tx, caller, connectionId, connectionRef: connection.ref, now });
     });
   } catch (error) {

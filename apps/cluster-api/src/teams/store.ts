@@ -44,31 +44,18 @@ export const shownOfMember = {
 /** Longest membership first: numbers are assigned in the order in which people join. */
 const longestFirst = { number: 'asc' } as const;
 
-interface MemberRow {
-  readonly number: number;
-  readonly role: Role;
+interface MemberRow extends Pick<MemberRecord, 'number' | 'role'> {
   readonly createdAt: Date;
-  readonly user: {
+  readonly user: Pick<MemberRecord, 'number' | 'email' | 'firstName' | 'lastName' | 'displayName'> & {
     readonly id: string;
-    readonly number: number;
-    readonly email: string;
-    readonly firstName: string;
-    readonly lastName: string;
-    readonly displayName: string;
   };
 }
 
-export const memberOf = ({ number, role, createdAt, user }: MemberRow): MemberRecord => ({
-  number,
-  role,
-  joinedAt: createdAt,
-  userId: asUserId(user.id),
-  userNumber: user.number,
-  email: user.email,
-  firstName: user.firstName,
-  lastName: user.lastName,
-  displayName: displayNameOf(user),
-});
+export const memberOf = ({ number, role, createdAt, user }: MemberRow): MemberRecord => {
+  const { id, number: userNumber, ...person } = user;
+  const displayName = displayNameOf(user);
+  return { ...person, number, role, joinedAt: createdAt, userId: asUserId(id), userNumber, displayName };
+};
 
 /** @throws Error when the team does not exist */
 export async function readTeamNames(db: Transaction, id: TeamId): Promise<TeamNames> {

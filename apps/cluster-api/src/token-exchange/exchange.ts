@@ -3,7 +3,7 @@ import { conditionsHold } from '../accounts/claim-conditions.js';
 import type { RequestContext } from '../changes/caller.js';
 import type { ChangeTeam, Transaction } from '../changes/team-changes.js';
 import { Problem } from '../problem.js';
-import type { RefusalLog } from './refusal-log.js';
+import type { refusalLog } from './refusal-log.js';
 import { type CandidateIssuer, findTarget, issueExchanged } from './store.js';
 import { type ExchangeRefusal, readUnverified, SubjectTokenRefused, type VerifiedToken } from './subject-token.js';
 
@@ -14,7 +14,7 @@ export interface ExchangeServices {
   readonly verify: (scope: RequestScope, token: string, issuer: string) => Promise<VerifiedToken>;
   /** Takes one of the exchanges of an account. @returns seconds until there is one again; 0 when it was taken */
   readonly take: (accountId: string) => Promise<number>;
-  readonly refusals: RefusalLog;
+  readonly refusals: ReturnType<typeof refusalLog>;
   readonly count: (outcome: 'issued' | ExchangeRefusal) => void;
 }
 

@@ -8,13 +8,6 @@ export interface RefusalLogOptions {
   readonly onError: (error: Error) => void;
 }
 
-export interface RefusalLog {
-  /** Adds a refusal to the audit log. Never waits, so that the answer takes as long as for a team that does not exist. */
-  note(target: ExchangeTarget, refusal: Omit<RefusalEntry, 'target' | 'count'>): void;
-  /** Writes the rest. */
-  close(): Promise<void>;
-}
-
 const MINUTE_MS = 60_000;
 
 interface Minute {
@@ -28,7 +21,7 @@ interface Minute {
  * service account, because everybody can have an exchange refused. Of several the entry shows the one that passed most checks,
  * so that a stranger, who passes few, does not hide what is wrong with a pipeline.
  */
-export function refusalLog({ write, after, onError }: RefusalLogOptions): RefusalLog {
+export function refusalLog({ write, after, onError }: RefusalLogOptions) {
   const minutes = new Map<string, Minute>();
   const flush = async (key: string, minute: Minute): Promise<void> => {
     const { entry } = minute;
@@ -38,7 +31,8 @@ export function refusalLog({ write, after, onError }: RefusalLogOptions): Refusa
     await write(entry).catch(onError);
   };
   return {
-    note(target, refusal) {
+    /** Adds a refusal to the audit log. Never waits, so that the answer takes as long as for a team that does not exist. */
+    note(target: ExchangeTarget, refusal: Omit<RefusalEntry, 'target' | 'count'>): void {
       // The key is not the requested name: accounts that do not exist share an entry.
       const key = target.account?.id ?? target.team.id;
       const known = minutes.get(key);
@@ -48,7 +42,8 @@ export function refusalLog({ write, after, onError }: RefusalLogOptions): Refusa
       minutes.set(key, minute);
       minute.cancel = after(0, () => void flush(key, minute));
     },
-    async close() {
+    /** Writes the rest. */
+    async close(): Promise<void> {
       const rest = [...minutes];
       for (const [, { cancel }] of rest) cancel();
       await Promise.all(rest.map(([key, minute]) => flush(key, minute)));

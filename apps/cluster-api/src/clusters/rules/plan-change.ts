@@ -208,9 +208,9 @@ export function refuseRejected({ phase }: { readonly phase: ConnectionPhase }, p
 
 export function quotasOf(overrides: QuotaOverrides, defaults: ClusterQuotas): ClusterQuotas {
   return {
-    clustersPerTeam: overrides.clustersPerTeam ?? defaults.clustersPerTeam,
-    poolsPerCluster: overrides.poolsPerCluster ?? defaults.poolsPerCluster,
-    nodesPerCluster: overrides.nodesPerCluster ?? defaults.nodesPerCluster,
+    clustersPerTeam: overrides.clustersMax ?? defaults.clustersPerTeam,
+    poolsPerCluster: overrides.poolsPerClusterMax ?? defaults.poolsPerCluster,
+    nodesPerCluster: overrides.nodesPerClusterMax ?? defaults.nodesPerCluster,
   };
 }
 
