@@ -14,7 +14,7 @@ describe('renderTable', () => {
     expect(table).toBe('NAME    COUNT\na       10\nlonger  -\n');
   });
 
-  it('renders one line per row, whatever a cell contains', () => {
+  it('renders one line per row and no escape sequence, whatever a cell contains', () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: 'binary' })), (values) => {
         const table = renderTable(values, { VALUE: (value) => value });
