@@ -8,6 +8,7 @@ import styles from './changes.module.css';
 
 interface PlanReviewProps {
   readonly plan: ChangePlan;
+  /** Records that the team may have. */
   readonly limit: number;
   readonly onApply: () => void;
 }

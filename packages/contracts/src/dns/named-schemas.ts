@@ -23,7 +23,7 @@ import {
   updateRrsetSchema,
 } from './requests.js';
 
-/** The names of answers, which wrap what they show. */
+/** Answers wrap what they show, so `RrsetAnswer` is the body that contains an `Rrset`. */
 const answerNames: Readonly<Record<DnsAnswer, string>> = {
   zoneList: 'ZoneList',
   zone: 'ZoneAnswer',
@@ -40,7 +40,7 @@ const answerNames: Readonly<Record<DnsAnswer, string>> = {
   error: 'Error',
 };
 
-/** The name of an answer in the document. */
+/** The name of an answer in the OpenAPI document. */
 export const dnsAnswerNameOf = (answer: DnsAnswer): string => answerNames[answer];
 
 export const dnsNamedSchemas: NamedSchemas = {

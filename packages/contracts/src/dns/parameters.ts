@@ -2,6 +2,7 @@ import type { ParameterNote } from '../openapi/document.js';
 import { dnsLimits } from './limits.js';
 import { slugSchema } from './names.js';
 
+/** Also of the numbers of pages and of their items. */
 const id = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
 /** Path parameters by name. */

@@ -58,6 +58,7 @@ export const syncRunStore = (prisma: Prisma) => ({
    * this, so a run marked as running has lost its process.
    *
    * @param runId id of a requested run, by which clients can follow it
+   * @returns `ended` when the requested run has already succeeded
    */
   takeRun(zoneName: string, reason: string, runId: string | null): Promise<SyncLease | 'ended'> {
     return prisma.$transaction<SyncLease | 'ended'>(async (tx) => {
@@ -159,6 +160,7 @@ interface TakenRun extends SyncPosition {
 
 /** The newest unfinished walk, unless a later one succeeded. */
 async function resume(tx: Transaction, zoneName: string, now: Date): Promise<TakenRun | null> {
+  // A run that failed before its first page has nothing to resume. In SQL, `not: 1` leaves out null.
   const left = await tx.dnsSyncRun.findFirst({
     where: {
       zoneName,

@@ -73,7 +73,7 @@ function patchOf({ labels, annotations, isUnschedulable }: NodePatch): JsonObjec
 
 /** Maximum size of a page of nodes. Each is about 15 KB, and administrators of a Shoot can make them larger. */
 export const nodeListBytesMax = 8 * 1024 * 1024;
-const listed = { resource: 'nodes', query: {}, pageSize: 100, pagesMax: 20 };
+const listed = { resource, query: {}, pageSize: 100, pagesMax: 20 };
 
 /** Lists the nodes of a Shoot. @param accesses need read access only */
 export function listNodes(accesses: ShootAccesses, shoot: Named, signal?: AbortSignal): Promise<NodeReading[]> {

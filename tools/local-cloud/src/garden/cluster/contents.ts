@@ -11,7 +11,7 @@ export interface JoinedNode {
   readonly createdAt: string;
   /** Null for a machine outside the provider. */
   readonly serverId: number | null;
-  /** The server's rebuild that it joined with. A later rebuild wipes the node. */
+  /** Number of the server's rebuild that it joined from. A later rebuild wipes the node. */
   readonly rebuild: number;
   readonly isReady: boolean;
 }
