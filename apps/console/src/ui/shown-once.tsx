@@ -3,7 +3,7 @@ import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, useRef } from 'react';
 import { Snippet } from './copy.js';
 
-export interface ShownOnceProps {
+interface ShownOnceProps {
   readonly secret: string;
   /** What it is, with its article: `the token`. */
   readonly what: string;
@@ -13,7 +13,7 @@ export interface ShownOnceProps {
   readonly children?: ReactNode;
 }
 
-/** A secret that no answer contains again. It lives in the state of the page only, so leaving the page asks once. */
+/** A secret that no answer contains again. It lives in the state of the page only, so whoever leaves the page is asked first. */
 export function ShownOnce({ secret, what, remedy, onStored, children }: ShownOnceProps) {
   const mayLeave = useRef(false);
   const blocker = useBlocker({
