@@ -80,6 +80,7 @@ export async function declareConnection(
     check(current); // again, because it may have changed since the first check
     if (current === null) {
       const id = asConnectionId(randomUUID());
+      // `check` requires the token of a new connection.
       const made = await make(services, change, { id, ref }, spec, judged as JudgedToken);
       return { connection: made, isNew: true, isDue: true, users: null };
     }
@@ -136,7 +137,10 @@ function checkDeclaration(
   checkConnectionSpec(current, spec);
 }
 
-/** @returns null without a new token */
+/**
+ * @returns null without a new token
+ * @throws Problem `connection_project_mismatch`
+ */
 async function judgeDeclared(
   services: Services,
   caller: Caller,
@@ -227,14 +231,14 @@ async function audit(
   await recordAudit(tx, caller, { ...what, action, target: { kind: 'Connection', id, name: ref } });
 }
 
-/** Compares in constant time to keep a stored token from timing attacks. */
+/** Compares in constant time, so that the duration says nothing about the stored token. */
 function isSameText(one: string | null, other: string): boolean {
   if (one === null) return false;
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** Characters that are not easily confused: l and 1 are left out. */
+/** Characters that are not easily confused: i, l, o, 0 and 1 are left out. */
 const alphabet = 'abcdefghjkmnpqrstuvwxyz23456789';
 
 /** Generates a ref for a connection without one: `conn-` and 8 characters, 8.5 × 10^11 combinations. */

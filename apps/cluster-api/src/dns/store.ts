@@ -38,7 +38,7 @@ export async function findToken(db: Transaction, caller: PersonCaller, id: strin
   return row && dnsTokenRecordOf(row);
 }
 
-/** Members see the tokens that they created, administrators all tokens of the team. */
+/** Members see the tokens that they created, administrators all tokens of the team. Nobody sees those of sessions. */
 const visibleTo = ({ team, role, userId }: PersonCaller) => ({
   teamId: team.id,
   ...isKept,
@@ -65,7 +65,7 @@ export interface RecordSetChange extends Omit<DnsActorRow, 'actor'> {
   readonly actor: DnsActorRow['actor'] | null;
 }
 
-/** Those of a team. Entries of the audit log whose write took no effect, and reminders, are no changes. */
+/** The last changes of a team's record sets. Reminders, and writes that took no effect, are in the audit log but are no changes. */
 export const listRecordSetChanges = (
   db: Transaction,
   { id, slug }: { readonly id: TeamId; readonly slug: string },
@@ -87,7 +87,7 @@ export const listRecordSetChanges = (
 /**
  * The caller with their current role: a member who was removed since the request was authorized must not leave a new token behind.
  *
- * @throws Problem `not_found` for a former member, or a viewer now
+ * @throws Problem `not_found` for a former member, or one who is only a viewer now
  */
 export async function withCurrentRole(tx: Transaction, caller: PersonCaller): Promise<PersonCaller> {
   const key = { teamId: caller.team.id, userId: caller.userId };

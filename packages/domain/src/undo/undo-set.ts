@@ -14,16 +14,16 @@ export interface UndoneSet {
   readonly overwrites: readonly string[];
 }
 
-const parts = ['records', 'ttl', 'labels'];
+const allParts = ['records', 'ttl', 'labels'];
 
 /** What a record set becomes when changes of it are taken back. */
 export function undoSet(now: SetContent | null, newestFirst: readonly LoggedSetStep[]): UndoneSet {
   const steps = newestFirst.map(({ before, after }) => ({ before: inOrder(before), after: inOrder(after) }));
   const { to, overwrites } = stepBack(inOrder(now), steps);
-  return { to: to as SetContent | null, overwrites: overwrites.includes('') ? parts : overwrites };
+  return { to: to as SetContent | null, overwrites: overwrites.includes('') ? allParts : overwrites };
 }
 
-/** The order of records says nothing. */
+/** Sorts the records: their order has no meaning. */
 const inOrder = (content: SetContent | null): Thing =>
   content && {
     ...content,
@@ -37,7 +37,7 @@ export interface SetCall {
   readonly body: object | null;
 }
 
-/** The requests that make a record set so. */
+/** The requests that turn a record set from `now` into `to`. */
 export function callsOf(
   { zone, name, type }: { readonly zone: string; readonly name: string; readonly type: string },
   now: SetContent | null,
