@@ -52,7 +52,7 @@ describe('the verification of connections', () => {
     );
     return rows[0].id;
   }
-  const verifyWith = (standing: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
+  const verifyWith = (verdict: TokenVerdict | (() => Promise<TokenVerdict>), woken: string[] = []) =>
     verifyConnections({
       store: verificationStore(at),
       prisma: at.prisma,
@@ -61,7 +61,7 @@ describe('the verification of connections', () => {
       wakeClusters: async (ids) => void woken.push(...ids),
       wakeServers: async (ids) => void woken.push(...ids),
       openToken: () => 'token',
-      verifyToken: typeof standing === 'string' ? async () => standing : standing,
+      verifyToken: typeof verdict === 'string' ? async () => verdict : verdict,
     })(running());
 
   it('makes a connection Ready, wakes its clusters and servers, and repeats in about a day', async () => {
@@ -118,7 +118,7 @@ describe('the verification of connections', () => {
     expect(await connection(id)).toMatchObject({ phase: 'Unverified' });
   });
 
-  const askedFor = async (id: string) => {
+  const aRequestedVerification = async (id: string) => {
     const { rows } = await at.pool.query(
       `INSERT INTO operation (team_id, kind, target_kind, target_id, target_name, generation, state, desired_hash)
        VALUES ($1, 'connection.verify', 'Connection', $2, 'main', 1, 'queued', 'sha256:1') RETURNING id`,
@@ -151,13 +151,14 @@ describe('the verification of connections', () => {
   ])('with the verdict %s is recorded in the connection and in the requested operation', async (...row) => {
     const [verdict, recorded, outcome] = row;
     const id = await aDueConnection();
-    const operationId = await askedFor(id);
+    const operationId = await aRequestedVerification(id);
 
     await verifyWith(verdict);
 
     expect(await connection(id)).toMatchObject(recorded);
     const operation = await at.operation(operationId);
     expect(operation).toMatchObject(outcome);
+    // The same verdict again changes nothing in it.
     await due(id);
     await verifyWith(verdict);
     expect(await at.operation(operationId)).toEqual({ ...operation, updated_at: expect.any(Date) });
@@ -174,7 +175,7 @@ describe('the verification of connections', () => {
     expect((await connection(id)).again_ms).toBeLessThanOrEqual(0);
   });
 
-  it('changes only the message when the token cannot be decrypted, and says what to do', async () => {
+  it('changes only the message when the token cannot be decrypted, and says what to do', () => {
     expect(verificationOf('unreadable', 0, 0)).toMatchObject({
       standing: null,
       remark: 'The stored token cannot be decrypted. Enter it in the connection again.',
@@ -319,7 +320,7 @@ describe('prices', () => {
       ]);
     });
 
-    it('is the provider’s Retry-After when that is longer', () => {
+    it('is the provider’s Retry-After when that is longer, but at most six hours', () => {
       expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 90_000 }, 0, 0)).toBe(90_000);
       expect(nextReadingMs({ kind: 'throttled', retryAfterMs: 1e12 }, 0, 0)).toBe(6 * HOUR_MS);
       expect(nextReadingMs({ kind: 'throttled', retryAfterMs: null }, 0, 0)).toBe(MINUTE_MS);

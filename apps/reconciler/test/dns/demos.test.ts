@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => at.stop());
 
-describe('the deletion of their records', () => {
+describe('the deletion of records of demos', () => {
   beforeEach(() => clearDemoRows(at));
 
   const clear = (workers = at.another()) => workers.clearDemos(running());
@@ -269,7 +269,7 @@ describe('the demo zone', () => {
   });
 });
 
-describe('their expiry', () => {
+describe('the expiry of demos', () => {
   beforeEach(() => clearDemoRows(at));
 
   const expire = () => at.workers.expireDemos(running());
