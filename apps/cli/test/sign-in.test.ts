@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { parseConfig, readConfig, writeConfig } from '../src/settings/config-file.js';
-import { addressOf, clusterAccess, dnsAccess } from '../src/settings/settings.js';
+import { addressOf, clusterAccess, dnsAccess, type Given } from '../src/settings/settings.js';
 import { hasScreen } from '../src/sign-in/browser-sign-in.js';
 import { type Loopback, listenForCode } from '../src/sign-in/loopback.js';
 import {
@@ -57,7 +57,7 @@ describe('the configuration file', () => {
     ['contexts as a list', 'contexts: [a]', 'contexts has to be an object'],
     ['a token that is a number', 'contexts: {a: {token: 12345678}}', 'contexts.a.token has to be a text'],
     ['aliases', 'contexts: {a: &a {url: x}, b: *a}', 'no valid YAML'],
-  ])('is refused with %s, without a value of it', (_what, text, message) => {
+  ])('is refused with %s, and the message quotes no value', (_what, text, message) => {
     expect(() => parseConfig(text, 'the file')).toThrow(message);
     expect(() => parseConfig(text, 'the file')).not.toThrow('12345678');
   });
@@ -76,42 +76,42 @@ const config = {
     ci: { url: 'https://c.example', token: 'corral_token' },
   },
 };
-const of = (env: NodeJS.ProcessEnv = {}, more: { context?: string; team?: string } = {}) => ({ env, config, ...more });
+const given = (env: NodeJS.ProcessEnv = {}, more: Partial<Given> = {}): Given => ({ env, config, ...more });
 
 describe('where commands go', () => {
   it('is the current context, and with --context or CORRAL_CONTEXT another one', () => {
     const prod = { url: 'https://c.example', credentials: { session: 'session-of-ann' }, team: 'acme' };
     const ci = { url: 'https://c.example', credentials: { bearer: 'corral_token' }, team: null };
 
-    expect(clusterAccess(of())).toEqual(prod);
-    expect(clusterAccess(of({}, { context: 'ci' }))).toEqual(ci);
-    expect(clusterAccess(of({ CORRAL_CONTEXT: 'ci' }))).toEqual(ci);
-    expect(clusterAccess(of({ CORRAL_CONTEXT: 'ci' }, { context: 'prod', team: 'globex' }))).toEqual({
+    expect(clusterAccess(given())).toEqual(prod);
+    expect(clusterAccess(given({}, { context: 'ci' }))).toEqual(ci);
+    expect(clusterAccess(given({ CORRAL_CONTEXT: 'ci' }))).toEqual(ci);
+    expect(clusterAccess(given({ CORRAL_CONTEXT: 'ci' }, { context: 'prod', team: 'globex' }))).toEqual({
       ...prod,
       team: 'globex',
     });
-    expect(() => clusterAccess(of({}, { context: 'toString' }))).toThrow('There is no context toString.');
+    expect(() => clusterAccess(given({}, { context: 'toString' }))).toThrow('There is no context toString.');
   });
 
-  it('is what variables say, before the context', () => {
+  it('is what environment variables say, even if the context says otherwise', () => {
     const env = { CORRAL_URL: 'https://other.example/', CORRAL_TOKEN: 'corral_other', CORRAL_TEAM: 'globex' };
 
-    expect(clusterAccess(of(env))).toEqual({
+    expect(clusterAccess(given(env))).toEqual({
       url: 'https://other.example',
       credentials: { bearer: 'corral_other' },
       team: 'globex',
     });
-    expect(dnsAccess(of({ CORRAL_DNS_TOKEN: 'another-token' }))).toEqual({
+    expect(dnsAccess(given({ CORRAL_DNS_TOKEN: 'another-token' }))).toEqual({
       url: 'https://d.example/v1',
       token: 'another-token',
     });
   });
 
   it('never takes the token of a context to another address', () => {
-    expect(() => clusterAccess(of({ CORRAL_URL: 'https://evil.example' }))).toThrow(
+    expect(() => clusterAccess(given({ CORRAL_URL: 'https://evil.example' }))).toThrow(
       'There is no token for https://evil.example.',
     );
-    expect(() => dnsAccess(of({ CORRAL_DNS_URL: 'https://evil.example/v1' }))).toThrow('There is no DNS token for');
+    expect(() => dnsAccess(given({ CORRAL_DNS_URL: 'https://evil.example/v1' }))).toThrow('There is no DNS token for');
   });
 
   it('needs an address', () => {
@@ -131,8 +131,8 @@ describe('a token', () => {
     (token) => {
       const env = { CORRAL_URL: 'https://c.example', CORRAL_TOKEN: token };
 
-      expect(() => clusterAccess(of(env))).toThrow('The token has characters that no token has');
-      expect(() => clusterAccess(of(env))).not.toThrow(token);
+      expect(() => clusterAccess(given(env))).toThrow('The token has characters that no token has');
+      expect(() => clusterAccess(given(env))).not.toThrow(token);
     },
   );
 
@@ -268,7 +268,7 @@ describe('a machine without a browser', () => {
     ['expired_token', 6, 'in time'],
     ['invalid_grant', 3, 'No.'],
     ['authorization_pending', 6, 'in time'],
-  ])('ends when it is told %s for good, with %d', async (error, exit, text) => {
+  ])('ends when it is told %s again and again, with the exit code %d', async (error, exit, text) => {
     polls = [error];
 
     expect(await login()).toMatchObject({ code: exit, err: expect.stringContaining(text) });
@@ -349,6 +349,7 @@ describe('a pipeline that has a token of its own issuer', () => {
     expect((await corral('clusters', 'list')).code).toBe(0);
     expect((await corral('clusters', 'list')).code).toBe(0);
     expect(issued).toHaveLength(2);
+    // Only the newest token is valid: this ends the command's.
     issued.push({ token: 'corral_of_somebody_else', form: {} });
     expect((await corral('clusters', 'list')).code).toBe(0);
 

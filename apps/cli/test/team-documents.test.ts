@@ -8,16 +8,16 @@ const parse = (text: string) => parseDeclared(text, 'file', { kinds: teamKinds, 
 const head = (kind: string, metadata = '{team: acme}') =>
   `apiVersion: clusters.corral.dev/v1\nkind: ${kind}\nmetadata: ${metadata}\n`;
 const sets = (...flow: string[]) => `${head('RecordSets')}spec: {recordSets: [${flow.join(', ')}]}\n`;
-const a = (more = '') => `{name: www.acme, type: A, records: [{value: 192.0.2.1}]${more}}`;
+const aSet = (more = '') => `{name: www.acme, type: A, records: [{value: 192.0.2.1}]${more}}`;
 
 describe('documents of a team', () => {
-  it('declare record sets as a whole, with quotes for the values of TXT', () => {
-    const texts = sets(
-      a(', ttl: 300, labels: {env: prod}'),
+  it('declare whole record sets, and get quotes around the values of TXT', () => {
+    const text = sets(
+      aSet(', ttl: 300, labels: {env: prod}'),
       '{name: acme, type: TXT, records: [{value: hi, comment: c}]}',
     );
 
-    expect(parse(texts)).toEqual([
+    expect(parse(text)).toEqual([
       {
         kind: 'RecordSet',
         name: 'www.acme A',
@@ -41,7 +41,7 @@ describe('documents of a team', () => {
   it('are clusters, record sets, service accounts and trusted issuers, several in one file', () => {
     const text = [
       `${head('Cluster', '{name: web}')}spec: {kubernetesVersion: "1.34"}\n`,
-      sets(a()),
+      sets(aSet()),
       `${head('ServiceAccount', '{name: ci}')}spec: {role: member, narrowing: {clusters: [ci-*]}}\n`,
       `${head('TrustedIssuer', '{name: git}')}spec: {issuer: "https://a.test", audience: b, claims: {sub: "repo:acme/shop:x"}, serviceAccount: ci}\n`,
     ].join('---\n');
@@ -56,17 +56,13 @@ describe('documents of a team', () => {
 
   it.each([
     ['another kind', head('Connection', '{name: main}'), 'kind has to be Cluster or RecordSets or ServiceAccount or'],
-    ['another team', sets(a()).replace('acme}', 'globex}'), 'metadata.team is globex, and you act for acme'],
+    ['another team', sets(aSet()).replace('acme}', 'globex}'), 'metadata.team is globex, and you act for acme'],
     ['no list of sets', `${head('RecordSets')}spec: {sets: []}\n`, 'spec has recordSets, a list of objects'],
     ['a set without records', sets('{name: acme, type: A}'), 'spec.recordSets[0]: records is required'],
-    [
-      'a member of a set that means nothing',
-      sets(a(', zone: a')),
-      'a record set has no zone. Remove what has no meaning',
-    ],
-    ['a member of a record', sets(a().replace('}]', ', ttl: 3}]')), 'a record set has no records.ttl.'],
-    ['a value that is a number', sets(a().replace('192.0.2.1', '1.10')), 'value has to be text. Quote it: "1.10"'],
-    ['a set that is none', sets('acme'), 'spec.recordSets[0]: it must be an object'],
+    ['an unknown member of a set', sets(aSet(', zone: a')), 'a record set has no zone. Remove what has no meaning'],
+    ['an unknown member of a record', sets(aSet().replace('}]', ', ttl: 3}]')), 'a record set has no records.ttl.'],
+    ['a value that is a number', sets(aSet().replace('192.0.2.1', '1.10')), 'value has to be text. Quote it: "1.10"'],
+    ['a set that is no object', sets('acme'), 'spec.recordSets[0]: it must be an object'],
     ['an unknown role', `${head('ServiceAccount', '{name: ci}')}spec: {role: owner}\n`, 'spec.role must be'],
     [
       'an account without a name',
