@@ -35,7 +35,7 @@ beforeAll(async () => {
     databaseUrl: database.url,
     gateways: 1,
     gatewayEnv: () => ({ WRITE_WAIT_MS: '60s' }),
-    // Everything is read within the test, as often as in production relative to the other times.
+    // Everything is read again within the test.
     reconcilerEnv: { GARDEN_RELIST_INTERVAL_MS: '5s', DNS_SYNC_INTERVAL_MS: '5s' },
   });
 }, 300_000);
@@ -81,7 +81,7 @@ const setRecords = (token: string, name: string, value: string) =>
     body: { records: [{ value }] },
   });
 
-/** Writes until it is stopped. Whoever has no answer does not know the outcome. */
+/** Writes until it is stopped. A write without an answer may have taken effect: it is not counted. */
 function startWriters(token: string) {
   let isStopping = false;
   let accepted = 0;
@@ -106,7 +106,7 @@ function startWriters(token: string) {
   };
 }
 
-/** What is outside: writes at the upstream, Shoots and their declarations, servers and how often they were rebuilt. */
+/** What is outside: writes at the upstream, Shoots and how many there ever were, servers and how often they were rebuilt. */
 async function readWorld() {
   const shoots = await system.garden.shoots();
   return {
@@ -192,11 +192,11 @@ it('a backup is restored into a world that went on, and nothing is repeated, dou
 
   // Everything of the installation is lost.
   for (const service of services()) await service.kill();
-  const name = new URL(database.url).pathname.slice(1);
-  await onServer('postgres', `DROP DATABASE ${name} WITH (FORCE)`, `CREATE DATABASE ${name} TEMPLATE template0`);
-  await onServer(name, 'CREATE TABLE of_others (id INT)');
+  const lost = new URL(database.url).pathname.slice(1);
+  await onServer('postgres', `DROP DATABASE ${lost} WITH (FORCE)`, `CREATE DATABASE ${lost} TEMPLATE template0`);
+  await onServer(lost, 'CREATE TABLE of_others (id INT)');
   await expect(admin('restore', backup)).rejects.toThrow('ended with 1');
-  await onServer(name, 'DROP TABLE of_others');
+  await onServer(lost, 'DROP TABLE of_others');
   await admin('restore', backup);
   const before = await readWorld();
   await restart();
@@ -209,7 +209,7 @@ it('a backup is restored into a world that went on, and nothing is repeated, dou
   await system.reconcilers[0]?.kill();
   await system.reconcilers[0]?.start();
   const report = await untilReport();
-  const findings = new Map(report.findings.map(({ kind, name: of, finding }) => [`${kind} ${of}`, finding]));
+  const findings = new Map(report.findings.map(({ kind, name, finding }) => [`${kind} ${name}`, finding]));
   expect(Object.fromEntries(findings)).toMatchObject({
     'Cluster kept': 'as_recorded',
     'Cluster changed': 'shoot_ahead',
@@ -235,7 +235,7 @@ it('a backup is restored into a world that went on, and nothing is repeated, dou
   expect(after.lives).toBe(before.lives);
   expect(after.servers).toEqual(before.servers);
   const declarations = (world: typeof after) =>
-    new Map(world.shoots.map(([shoot, uid, spec_]) => [`${shoot} ${uid}`, spec_]));
+    new Map(world.shoots.map(([shoot, uid, declaration]) => [`${shoot} ${uid}`, declaration]));
   for (const [shoot, declaration] of declarations(before)) expect(declarations(after).get(shoot)).toEqual(declaration);
 
   // The installation works: writes, declarations, and a cluster whose team declares again.

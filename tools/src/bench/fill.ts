@@ -97,7 +97,7 @@ async function untilSteady(pool: Pool, { teams, setsPerTeam }: Size): Promise<vo
   await waitFor('the installation to be steady', isSteady, { timeoutMs: HOUR_MS });
 }
 
-/** Acts on 0, 1, … `count - 1`, some at a time. */
+/** Acts on 0, 1, … `count - 1`, on `AT_ONCE` of them at a time. */
 async function inTurns(count: number, act: (at: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const work = async () => {

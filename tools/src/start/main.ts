@@ -27,7 +27,7 @@ const say = (line: string) => console.log(line);
 /** Values that the local garden accepts. */
 const defaults = { region: 'hel1', kubernetesVersion: '1.34', machineType: 'cpx31' };
 
-/** The clean-up when we end, in the order in which things were started. */
+/** What runs, in the order in which it was started. */
 const started: { stop(): Promise<unknown> }[] = [];
 let ending: Promise<void> | undefined;
 
@@ -73,6 +73,7 @@ async function start(config: Config<typeof startConfig>): Promise<void> {
   });
   const run: Run = { folder, ports, secrets, repository, say, started };
   const ownDns = config.HCLOUD_API_URL !== undefined;
+  // An operator's own upstream has a demo zone only if DEMO_ZONE_NAME names one.
   const demoZone = ownDns && config.DEMO_ZONE_NAME === undefined ? null : demoZoneName;
   const ownGarden = config.GARDEN_KUBECONFIG !== undefined;
   const ownKubeconfig = config.GARDEN_KUBECONFIG === undefined ? undefined : resolve(config.GARDEN_KUBECONFIG);

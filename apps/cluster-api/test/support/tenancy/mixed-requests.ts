@@ -14,9 +14,11 @@ export interface MixedRequest {
   readonly route: ClusterRoute;
   readonly caller: 'admin' | 'member' | 'anonymous';
   readonly team: Whose;
+  /** By path parameter, and `body`: the connection that the body refers to. */
   readonly choices: Readonly<Record<string, Choice>>;
   readonly query: readonly (readonly [name: string, Choice])[];
   readonly key: Choice | null;
+  /** Of `If-Match`. */
   readonly tag: Choice | null;
 }
 
@@ -66,7 +68,7 @@ export interface Filled {
   readonly body: string | null;
 }
 
-/** Values for pointers other than paths, read after the teams were set up. */
+/** Values that point to resources elsewhere than in paths, read after the teams were set up. */
 export interface Extras {
   readonly cursors: Readonly<Record<'own' | 'foreign', readonly string[]>>;
   readonly tags: Readonly<Record<'own' | 'foreign', readonly string[]>>;
@@ -98,7 +100,7 @@ export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 
         : handle(name, chosen, absentNames[name] ?? 'none'),
     ]),
   );
-  const side = request.team === 'absent' ? ABSENT_TEAM : nameOf(sides[request.team]);
+  const team = request.team === 'absent' ? ABSENT_TEAM : nameOf(sides[request.team]);
   const query = new URLSearchParams(
     request.query.map(([name, chosen]): [string, string] => [name, queryValue(route, name, chosen, handle, extras)]),
   );
@@ -111,7 +113,7 @@ export function fill(request: MixedRequest, sides: Sides, extras: Extras, swap: 
   const body = bodyOf(route);
   if (body !== null) headers['content-type'] ??= 'application/json';
   const ref = handle('ref', request.choices.body as Choice, 'none');
-  const path = pathOf(route, side, names);
+  const path = pathOf(route, team, names);
   return {
     method: route.method.toUpperCase(),
     path: query.size === 0 ? path : `${path}?${query}`,
