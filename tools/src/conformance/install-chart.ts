@@ -42,7 +42,7 @@ const collections = [
   '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings',
 ] as const;
 
-/** Those of an operator's cluster that a set of values names. */
+/** Priority classes of an operator's cluster, which a set of values names. */
 const priorityClasses = ['important', 'most-important'];
 
 /**
@@ -70,16 +70,16 @@ export async function installChart(target: Target, helm: string, repository: str
       const set = file.replace('-values.yaml', '');
       const release = new Release(target, { helm, chart, kubeconfig, namespace: `chart-${set}` });
       const values = ['--values', join(chart, 'ci', file)];
-      const isInstalled = await step(`is installed with the values ${set}, after its migration`, () =>
+      const isInstalled = await step(`with the values ${set} is installed, after its migration`, () =>
         release.install(values),
       );
       if (!isInstalled) continue;
-      await step(`${set}: has pods that the restricted level admits`, () => release.admitPods());
-      await step(`${set}: is upgraded, and replaces the pods whose secret changed and no others`, () =>
+      await step(`with the values ${set} has pods that the restricted level admits`, () => release.admitPods());
+      await step(`with the values ${set} is upgraded, and replaces the pods whose secret changed and no others`, () =>
         release.upgrade(values),
       );
-      await step(`${set}: passes its test pod on`, () => release.play('test'));
-      await step(`${set}: leaves nothing behind when it is removed`, () => release.remove());
+      await step(`with the values ${set} runs its tests`, () => release.runWithHooks('test'));
+      await step(`with the values ${set} leaves nothing behind when it is removed`, () => release.remove());
     }
     return steps;
   } finally {
@@ -135,8 +135,8 @@ class Release {
       metadata: { name: namespace, labels: Object.fromEntries(levels) },
     };
     await must(this.#admin, 'PATCH', `/api/v1/namespaces/${namespace}?fieldManager=operator`, body, applyType);
-    await this.#keepSecret();
-    await this.play('install', chart, ...values);
+    await this.#createSecret();
+    await this.runWithHooks('install', chart, ...values);
     if ((await this.#items('/apis/apps/v1/namespaces/:ns/deployments')).length < 2) throw new Error('No Deployments.');
   }
 
@@ -161,19 +161,19 @@ class Release {
   async upgrade(values: readonly string[]): Promise<void> {
     const { chart } = this.#options;
     const before = await this.#checksums();
-    await this.play('upgrade', chart, ...values);
+    await this.runWithHooks('upgrade', chart, ...values);
     if (JSON.stringify(await this.#checksums()) !== JSON.stringify(before))
       throw new Error('Pods were replaced needlessly.');
-    // Secrets of others: the chart gives its own the names of its services.
-    const usesSecret = (await this.#items('/apis/apps/v1/namespaces/:ns/deployments')).filter(({ metadata, spec }) =>
+    // Deployments with a secret of others: the chart gives its own secrets the names of its services.
+    const readers = (await this.#items('/apis/apps/v1/namespaces/:ns/deployments')).filter(({ metadata, spec }) =>
       spec.template.spec.containers.some(({ env }: Item) =>
         env.some(({ valueFrom }: Item) => valueFrom && valueFrom.secretKeyRef.name !== metadata.name),
       ),
     );
-    await this.play('upgrade', chart, ...values, '--set-string', 'secretsRevision=next');
+    await this.runWithHooks('upgrade', chart, ...values, '--set-string', 'secretsRevision=next');
     const after = await this.#checksums();
     const replaced = Object.keys(after).filter((name) => after[name] !== before[name]);
-    const expected = usesSecret.map(({ metadata }) => metadata.name);
+    const expected = readers.map(({ metadata }) => metadata.name);
     if (replaced.sort().join() !== expected.sort().join()) throw new Error(`Replaced: ${replaced}, not ${expected}.`);
   }
 
@@ -189,7 +189,7 @@ class Release {
   }
 
   /** Runs Helm, and meanwhile ends the Jobs and pods of hooks, as they would on a node. */
-  async play(command: 'install' | 'upgrade' | 'test', ...args: string[]): Promise<void> {
+  async runWithHooks(command: 'install' | 'upgrade' | 'test', ...args: string[]): Promise<void> {
     let isDone = false;
     const running = this.#helm(command, ...args).finally(() => {
       isDone = true;
@@ -220,7 +220,7 @@ class Release {
     }
   }
 
-  /** A hook that is gone meanwhile needs no end. */
+  /** A hook that Helm has deleted meanwhile needs no status. */
   async #setStatus(group: string, path: string, status: object): Promise<void> {
     const url = `${group}/namespaces/${this.#options.namespace}/${path}/status`;
     const answer = await call(this.#admin, 'PATCH', url, { status }, mergeType);
@@ -232,7 +232,7 @@ class Release {
   }
 
   /** The secret of an operator that most sets of values name. */
-  async #keepSecret(): Promise<void> {
+  async #createSecret(): Promise<void> {
     const { namespace } = this.#options;
     const body = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'upstream' }, stringData: { token: 'a token' } };
     await must(
