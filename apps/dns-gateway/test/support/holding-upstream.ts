@@ -38,14 +38,9 @@ export async function startHoldingUpstream(apiUrl: string): Promise<HoldingUpstr
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
     hold(part) {
-      let release = (): void => undefined;
-      held.set(
-        part,
-        new Promise((resolve) => {
-          release = resolve;
-        }),
-      );
-      return () => release();
+      const { promise, resolve } = Promise.withResolvers<void>();
+      held.set(part, promise);
+      return resolve;
     },
     calls: (part) => paths.filter((path) => path.includes(part)).length,
     async close() {
