@@ -49,7 +49,16 @@ describe('upkeep', () => {
       const now = clock - ago;
       const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
       const state = {
-        ...{ form: 4 as const, epoch: 'e', at: now, gathersUntil: 0, limit: 3_600, pausedUntil: 0, refusals: 0, ended: 0 },
+        ...{
+          form: 4 as const,
+          epoch: 'e',
+          at: now,
+          gathersUntil: 0,
+          limit: 3_600,
+          pausedUntil: 0,
+          refusals: 0,
+          ended: 0,
+        },
         ...{ buckets: { common: 0, cleanup: 0, poll: 0, settle: 0, recheck: 0, sync: 0 }, round: 7, askedAt: {} },
         next: { [globex]: 12, '~poll': 8 },
         promises: [{ flow: globex, dueAt: now + 120_000 }],
