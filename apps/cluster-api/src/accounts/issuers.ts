@@ -2,7 +2,7 @@ import { clusterLimits, type TrustedIssuerSpec, textRules } from '@corral/contra
 import { changesOf, recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import { found, invalidField, Problem } from '../problem.js';
+import { found, invalidField, Problem, pointerPart } from '../problem.js';
 import type { IssuerCalls } from '../token-exchange/issuer-calls.js';
 import { faultOfConditions } from './claim-conditions.js';
 import {
@@ -73,7 +73,6 @@ function checkSpec({ issuer, claims }: TrustedIssuerSpec, calls: IssuerCalls): v
   if (refusal !== null) throw invalidField('validation_failed', '/spec/issuer', refusal);
   const fault = faultOfConditions(issuer, claims);
   if (fault !== null) {
-    const pointer = fault.name.replaceAll('~', '~0').replaceAll('/', '~1');
-    throw invalidField('validation_failed', `/spec/claims/${pointer}`, fault.message);
+    throw invalidField('validation_failed', `/spec/claims/${pointerPart(fault.name)}`, fault.message);
   }
 }

@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { page } from '@corral/http-api';
 import { type RequestHandler, Router } from 'express';
 import expressStaticGzip from 'express-static-gzip';
+import { escaped } from '../html.js';
 import { notFound } from '../problem.js';
 
 export interface ConsoleOptions {
@@ -84,6 +85,3 @@ function policyWith(nonce: string, connectSources: readonly string[]): string {
     "form-action 'self'",
   ].join('; ');
 }
-
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;');

@@ -1,6 +1,7 @@
 import { type ProblemCode, problemCodes } from '@corral/contracts';
 import { page, staticPage } from '@corral/http-api';
 import { type RequestHandler, Router } from 'express';
+import { escaped } from '../html.js';
 import { notFound } from '../problem.js';
 
 /** Pages for people: `/problems/{code}`, the target of each problem's `type`, and the list `/problems/`. */
@@ -70,5 +71,3 @@ ${content}
 
 /** Renders text in backticks as code. */
 const withCode = (text: string): string => escaped(text).replaceAll(/`([^`]+)`/g, '<code>$1</code>');
-
-const escaped = (text: string): string => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');

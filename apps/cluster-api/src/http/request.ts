@@ -17,7 +17,7 @@ import type { KeyedRequest } from '../changes/caller.js';
 import { type EntityTags, includesTag, type Preconditions, quoted } from '../changes/entity-tag.js';
 import { type OperationContext, operationUrl } from '../operations/view.js';
 import { type Cursor, parseCursor } from '../paging.js';
-import { invalidField, Problem } from '../problem.js';
+import { invalidField, Problem, pointerPart } from '../problem.js';
 
 /* What a request says in its query, headers and body, and the headers of its answer. */
 
@@ -208,12 +208,10 @@ export function findUnstorable(value: unknown): UnstorableValue | null {
       return { pointer: '', message: `must not have ${wrong}` };
     }
     const inside = findUnstorable(member);
-    if (inside !== null) return { ...inside, pointer: `/${escaped(name)}${inside.pointer}` };
+    if (inside !== null) return { ...inside, pointer: `/${pointerPart(cutText(name, 64))}${inside.pointer}` };
   }
   return null;
 }
-
-const escaped = (name: string): string => cutText(name, 64).replaceAll('~', '~0').replaceAll('/', '~1');
 
 /**
  * Returns the body of a request as parsed JSON. A schema has not checked it yet.

@@ -2,7 +2,7 @@ import { isManaged, type KnownPrices, nodePriceOf } from '@corral/cluster-data';
 import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type Big from 'big.js';
-import { checkAll, invalidField, Problem, unsupportedByGarden } from '../problem.js';
+import { checkAll, invalidField, Problem, pointerPart, unsupportedByGarden } from '../problem.js';
 
 /** JSON pointers (RFC 6901) to node pools in the body of a request. */
 export interface PoolPointers {
@@ -213,8 +213,7 @@ function checkImageMember(
   );
 }
 
-const imagePlace = (place: string, member: string): string =>
-  `${place}/image/${member.replaceAll('~', '~0').replaceAll('/', '~1')}`;
+const imagePlace = (place: string, member: string): string => `${place}/image/${pointerPart(member)}`;
 
 /**
  * Checks that a started cluster keeps workers: the garden cannot turn a cluster with workers into one without.

@@ -6,6 +6,7 @@ import {
   statePattern,
   textRules,
 } from '@corral/contracts';
+import { escaped } from '../html.js';
 import { invalidField } from '../problem.js';
 import { authorizationPath } from './return-path.js';
 
@@ -147,6 +148,3 @@ export function devSignInPage({ emails, returnTo, otherWay }: DevSignInPage) {
 ${link}`,
   };
 }
-
-const escaped = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
