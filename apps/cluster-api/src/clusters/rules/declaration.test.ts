@@ -256,22 +256,12 @@ describe('the changes of a specification', () => {
   });
 
   it('list every field of a new cluster', () => {
-    const pointers = differencesOf(null, aClusterSpec()).map(({ pointer, from }) => [pointer, from]);
+    const fields =
+      'connectionRef region kubernetesVersion hibernated controlPlaneHA plan deletionProtection ' +
+      'network/nodeCIDR network/podCIDR network/serviceCIDR nodePools/0';
 
-    expect(pointers).toEqual(
-      [
-        'connectionRef',
-        'region',
-        'kubernetesVersion',
-        'hibernated',
-        'controlPlaneHA',
-        'plan',
-        'deletionProtection',
-        'network/nodeCIDR',
-        'network/podCIDR',
-        'network/serviceCIDR',
-        'nodePools/0',
-      ].map((field) => [`/spec/${field}`, null]),
+    expect(differencesOf(null, aClusterSpec()).map(({ pointer, from }) => [pointer, from])).toEqual(
+      fields.split(' ').map((field) => [`/spec/${field}`, null]),
     );
   });
 
