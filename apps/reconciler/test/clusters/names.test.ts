@@ -1,6 +1,6 @@
 import { hashDnsToken } from '@corral/auth';
 import { objectsOfName } from '@corral/domain';
-import { GardenError, type ObjectManifest, type ShootObjects } from '@corral/garden';
+import { GardenError, type GardenErrorKind, type ObjectManifest, type ShootObjects } from '@corral/garden';
 import { silentLog } from '@corral/service';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -65,6 +65,16 @@ async function keep({ objects = at.garden.objects, ofInstallation = place as Nam
 }
 const read = (object: Parameters<ShootObjects['read']>[1]) => at.garden.objects.read(shoot, object);
 
+/** The objects of clusters, where something happens before one of this kind is applied. */
+const before = (kind: string, work: () => Promise<unknown>): ShootObjects => ({
+  ...at.garden.objects,
+  async apply(of, manifest, ...rest) {
+    if (manifest.kind === kind) await work();
+    return at.garden.objects.apply(of, manifest, ...rest);
+  },
+});
+const failing = (kind: GardenErrorKind) => () => Promise.reject(new GardenError(kind, 'no', { fromShoot: true }));
+
 /** The text in the cluster, and whether it is a token in force of the name. */
 async function tokenInCluster() {
   const { data } = (await read(secret(shop))) as { data: { token: string } };
@@ -124,14 +134,7 @@ describe('a name on a cluster', () => {
   });
 
   it('has one token in force when a pass ends between the database and the cluster', async () => {
-    const killed = async (): Promise<never> => {
-      throw new GardenError('unreachable', 'killed', { fromShoot: true });
-    };
-    const { apply } = at.garden.objects;
-    const objects: ShootObjects = {
-      ...at.garden.objects,
-      apply: (of, manifest, ...rest) => (manifest.kind === 'Secret' ? killed() : apply(of, manifest, ...rest)),
-    };
+    const objects = before('Secret', failing('unreachable'));
 
     await keep({ objects });
     const message = (await nameOf(shop)).message;
@@ -153,18 +156,9 @@ describe('a name on a cluster', () => {
   });
 
   it('leaves nothing when its removal is requested while a pass applies it', async () => {
-    const { apply } = at.garden.objects;
-    const objects: ShootObjects = {
-      ...at.garden.objects,
-      async apply(of, manifest, ...rest) {
-        // The cluster API requests the removal like this, and the claim of the pass goes on.
-        if (manifest.kind === 'Secret') {
-          const data = { removalRequestedAt: new Date(), state: 'Removing' };
-          await at.prisma.hostedName.updateMany({ where: { name: shop }, data });
-        }
-        return apply(of, manifest, ...rest);
-      },
-    };
+    // The cluster API requests the removal like this, and the claim of the pass goes on.
+    const data = { removalRequestedAt: new Date(), state: 'Removing' };
+    const objects = before('Secret', () => at.prisma.hostedName.updateMany({ where: { name: shop }, data }));
 
     await keep({ objects });
     const { state, dueAt } = await nameOf(shop);
@@ -186,14 +180,7 @@ describe('a name on a cluster', () => {
   });
 
   it('says which object a cluster refuses', async () => {
-    const refuse = async (): Promise<never> => {
-      throw new GardenError('refused', 'denied', { fromShoot: true });
-    };
-    const { apply } = at.garden.objects;
-    const objects: ShootObjects = {
-      ...at.garden.objects,
-      apply: (of, manifest, ...rest) => (manifest.kind === 'Deployment' ? refuse() : apply(of, manifest, ...rest)),
-    };
+    const objects = before('Deployment', failing('refused'));
 
     await keep({ objects });
 
@@ -201,24 +188,16 @@ describe('a name on a cluster', () => {
     expect((await nameOf(shop)).message).toContain(`refuses Deployment corral-dns/${deployment(shop).metadata.name}`);
   });
 
-  it.each<[string, () => Promise<unknown>, string]>([
+  it.each([
+    ['a hibernated cluster', `UPDATE cluster SET phase = 'Hibernated' WHERE team_id = $1`, 'hibernated'],
     [
-      'a hibernated cluster',
-      () => at.pool.query(`UPDATE cluster SET phase = 'Hibernated' WHERE id = $1`, [cluster.id]),
-      'hibernated',
-    ],
-    [
-      'a cluster that is being deleted',
-      () => at.pool.query('UPDATE cluster SET deletion_requested_at = now() WHERE id = $1', [cluster.id]),
+      'a cluster under deletion',
+      'UPDATE cluster SET deletion_requested_at = now() WHERE team_id = $1',
       'being deleted',
     ],
-    [
-      'a suspended team',
-      () => at.pool.query('UPDATE team SET suspended_at = now() WHERE id = $1', [cluster.team.id]),
-      'suspended',
-    ],
+    ['a suspended team', 'UPDATE team SET suspended_at = now() WHERE id = $1', 'suspended'],
   ])('waits on %s, and gets no token', async (_what, change, message) => {
-    await change();
+    await at.pool.query(change, [cluster.team.id]);
     await keep();
 
     expect((await nameOf(shop)).message).toContain(message);

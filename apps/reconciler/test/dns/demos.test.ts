@@ -118,7 +118,7 @@ describe('the deletion of records of demos', () => {
     ] as const) {
       const { clear_failures, clear_at } = await demoOf(at, 'stuck');
       expect(clear_failures).toBe(failures);
-      const inSeconds = ((clear_at as Date).getTime() - begunAt) / 1_000;
+      const inSeconds = (clear_at.getTime() - begunAt) / 1_000;
       expect(inSeconds).toBeGreaterThan(seconds - 1);
       expect(inSeconds).toBeLessThanOrEqual((Date.now() - begunAt) / 1_000 + seconds + 1);
       await passTime(at, -HOUR); // keeps it from being due on a slow machine

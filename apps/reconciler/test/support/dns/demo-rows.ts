@@ -1,19 +1,6 @@
 import { records, type TestTeam } from './dns-rows.js';
 import { DEMO_ZONE, type Reconciling } from './start-reconciling.js';
 
-export interface DemoRow {
-  id: string;
-  label: string;
-  team_id: string | null;
-  created_at: Date;
-  expires_at: Date;
-  ended_at: Date | null;
-  clear_at: Date | null;
-  clear_failures: number;
-  released_at: Date | null;
-  revoked_at: Date | null;
-}
-
 /** Keeps the demo zone in the mirror without any set. */
 export async function mirrorDemoZone({ pool, demoZoneId }: Reconciling): Promise<void> {
   await pool.query(
@@ -56,8 +43,8 @@ export async function putSets({ pool, cloud, demoZoneId }: Reconciling, names: r
   );
 }
 
-export async function demoOf({ pool }: Reconciling, label: string): Promise<DemoRow> {
-  const { rows } = await pool.query<DemoRow>(
+export async function demoOf({ pool }: Reconciling, label: string) {
+  const { rows } = await pool.query(
     `SELECT demo.*, token.revoked_at FROM demo LEFT JOIN dns_token AS token ON token.demo_id = demo.id
      WHERE label = $1 ORDER BY demo.created_at DESC LIMIT 1`,
     [label],

@@ -16,25 +16,10 @@ export interface TestWrite {
   readonly body: object | null;
 }
 
-interface EntryRow {
-  id: number;
-  state: string;
-  actor: string;
-  operation: string;
-  name: string;
-  team_id: string | null;
-  found_applied: boolean | null;
-  found_body: string | null;
-  reserved_records: number;
-  lease_until: Date | null;
-  lease_fence: number;
-  recheck_at: Date | null;
-}
-
 /** Rows of the DNS product, as gateways write them. */
 export function dnsRows(pool: Pool, prisma: Prisma, zoneId: number) {
-  const readEntries = async (where = 'true'): Promise<EntryRow[]> =>
-    (await pool.query<EntryRow>(`SELECT * FROM dns_audit_entry WHERE ${where} ORDER BY id`)).rows;
+  const readEntries = async (where = 'true') =>
+    (await pool.query(`SELECT * FROM dns_audit_entry WHERE ${where} ORDER BY id`)).rows;
   return {
     readEntries,
     async addTeam(slug: string): Promise<TestTeam> {
