@@ -1,7 +1,7 @@
-import { mkdtemp, rm } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeNeeding, freePort } from '@corral/testing';
+import { describeNeeding, freePort, type Missing } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   builtInAddress,
@@ -10,109 +10,106 @@ import {
   UPSTREAM_NAME,
 } from '../support/clients/built-in-name.js';
 import { hcloudGo, legoChallenge, missingOf, walk } from '../support/clients/client-programs.js';
-import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
+import { callDns } from '../support/clients/dns-api.js';
+import { startForwardProxy } from '../support/clients/forward-proxy.js';
 import {
-  byDefault,
-  failuresOf,
-  type Phase,
-  type Phases,
-  PLAY_MS,
-  playTerraform,
-  SETS,
-  setsOf,
-} from '../support/clients/terraform.js';
-import type { UpstreamRrset } from '../support/system/local-cloud.js';
+  apply,
+  applyUntilDone,
+  held,
+  type Stage,
+  setStage,
+  settledSets,
+  withNames,
+} from '../support/clients/matrix/stage.js';
+import { sorted, wantedStates } from '../support/clients/matrix/wanted.js';
+import { runCommand } from '../support/clients/run-command.js';
+import { builtFile } from '../support/system/program.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
+import { type Ends, undo } from '../support/system/system-parts.js';
 
 /*
- * The calls of Terraform for many record sets, made with the library of its provider, under the default limits and waits
- * of a gateway. The clock is real, so its duration depends on the limits. At the same time, lego, which never retries,
- * issues challenges with the same token and cleans them up, until Terraform has ended.
+ * Many record sets in one configuration of Terraform, under the default limits and waits of a gateway. The clock is real, so the duration
+ * depends on the limits. The calls of its provider are made with the library of the provider, and where there is Terraform, by itself.
  */
 
-const CHANGES = ['apply', 'refresh before ttl', 'ttl', 'refresh before records', 'records'];
-const ENDS = ['refresh', 'refresh before destroy', 'destroy'];
+const SETS = Number(process.env.CORRAL_TERRAFORM_SETS ?? 200);
+/** What the upstream grants to a project. */
+const REQUESTS_PER_HOUR = 3_600;
+const QUIET_TEAMS = Array.from({ length: 9 }, (_, at) => `quiet-${at + 1}`);
+/** What a quiet team has written before it became quiet. */
+const SETS_OF_A_QUIET_TEAM = 10;
+/** Longer than all of it takes under the default limits. */
+const PLAY_MS = 3_600_000;
+
+/** Unsets what tests shorten or lift. The quota of records is not a rate. */
+const byDefault = {
+  LIMIT_PER_ADDRESS: undefined,
+  LIMIT_PER_TOKEN: undefined,
+  LIMIT_PER_TEAM: undefined,
+  WRITE_WAIT_MS: undefined,
+  READ_WAIT_MS: undefined,
+  ACTION_POLL_MS: undefined,
+  UPSTREAM_TIMEOUT_MS: undefined,
+  UPSTREAM_WAIT_MS: undefined,
+  SETTLE_AFTER_MS: undefined,
+  DNS_RECORDS_PER_TEAM: '1000',
+} as const;
+
+const folder = await mkdtemp(join(tmpdir(), 'corral-terraform-'));
+afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const [go, challenger] = [await hcloudGo(), await legoChallenge()];
+const statesOf = ({ team }: Stage) => wantedStates(team.slug, { zone: ZONE, many: SETS });
 
-/** The record quota is not a rate: the challenges come in addition to the sets. */
-const RECORDS_PER_TEAM = '1000';
+/** The calls of Terraform, so many at once. */
+const stageOf = (system: System, team: Team, parallelism: number): Promise<Stage> => {
+  const env = { HCLOUD_ENDPOINT: system.url, HCLOUD_TOKEN: team.token };
+  const command = go.kind === 'found' ? [...go.command, String(parallelism)] : [];
+  return setStage({ system, team, folder: join(folder, team.slug), command, env }, { folder: 'hcloud-go' });
+};
 
-let folder: string;
-let system: System;
-let proxy: ForwardProxy;
-
-interface Play {
-  readonly phases: Phases;
-  /** The sets of the team in the zone before they were destroyed. */
-  readonly held: readonly UpstreamRrset[];
-  readonly challenges: { readonly done: number; readonly errors: readonly string[] };
+async function applyInOneRun(stage: Stage, wanted: Parameters<typeof sorted>[0]): Promise<void> {
+  await applyUntilDone(stage, wanted, { runsMax: 1 });
+  expect(sorted(await settledSets(stage))).toEqual(sorted(wanted));
 }
-
-async function play(team: Team, parallelism: number): Promise<Play> {
-  const stopped = new AbortController();
-  const challenges = keepChallenging(team, stopped.signal);
-  try {
-    const changed = await playTerraform(system.url, team, { parallelism, phases: 'apply,ttl,records' });
-    const held = await setsOf(system, team.slug);
-    const ended = await playTerraform(system.url, team, { parallelism, phases: 'import,refresh,destroy' });
-    stopped.abort();
-    return { phases: { ...changed, ...ended }, held, challenges: await challenges };
-  } finally {
-    stopped.abort();
-  }
-}
-
-async function keepChallenging({ slug, token }: Team, signal: AbortSignal) {
-  const subject = [`shop.${slug}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
-  const env = builtInAddress(folder, { proxyUrl: proxy.url, token });
-  const errors: string[] = [];
-  let done = 0;
-  for (; !signal.aborted; done += 1) {
-    for (const step of ['present', 'cleanup']) {
-      await walk(challenger, [step, ...subject], env).catch((error: Error) => errors.push(error.message));
-    }
-  }
-  return { done, errors };
-}
-
-/** The two declared states of a set, and the states between them. Each change is one write, which is done or not. */
-const first = { ttl: 300, records: ['192.0.2.1'] };
-const last = { ttl: 600, records: ['192.0.2.2', '192.0.2.3'] };
-const stateOf = ({ ttl, records }: UpstreamRrset) => ({ ttl, records: records.map(({ value }) => value) });
 
 describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform with ${SETS} record sets`, () => {
-  let [ten, thirty]: Promise<Play>[] = [];
+  const ends: Ends = [];
+  let system: System;
+  let proxyUrl: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'corral-terraform-'));
     await certifyUpstreamName(folder);
     const tlsPort = await freePort();
-    const limits = { ...byDefault, DNS_RECORDS_PER_TEAM: RECORDS_PER_TEAM };
-    const gatewayEnv = { ...limits, ...tlsOfUpstreamName(folder, tlsPort) };
+    const gatewayEnv = { ...byDefault, ...tlsOfUpstreamName(folder, tlsPort) };
     system = await startSystem({ teams: ['ten', 'thirty'], gatewayEnv });
-    proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
-    // Two teams share one address. They run at the same time, as both wait for most of it.
-    [ten, thirty] = system.teams.map((team, at) => play(team, [10, 30][at] as number));
-    for (const played of [ten, thirty]) played?.catch(() => undefined);
+    ends.push(system.stop);
+    const proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
+    ends.push(proxy.stop);
+    proxyUrl = proxy.url;
   });
-  afterAll(async () => {
-    await proxy?.stop();
-    await system?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => undo(ends));
+
+  /** lego, which never retries, with the token of the team. */
+  async function keepChallenging({ slug, token }: Team, signal: AbortSignal): Promise<number> {
+    const subject = [`shop.${slug}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
+    const env = builtInAddress(folder, { proxyUrl, token });
+    for (let done = 0; ; done += 1) {
+      if (signal.aborted) return done;
+      for (const step of ['present', 'cleanup']) await walk(challenger, [step, ...subject], env);
+    }
+  }
 
   it(
-    'gets no error with ten at a time, and neither does lego',
+    'gets no error with ten at a time, and neither does lego beside it',
     async () => {
-      const { phases, held, challenges } = (await ten) as Play;
+      const stage = await stageOf(system, system.teams[0] as Team, 10);
+      const applied = new AbortController();
+      const challenges = keepChallenging(stage.team, applied.signal);
+      const { created, changed } = statesOf(stage);
+      await applyUntilDone(stage, created, { runsMax: 1 }).finally(() => applied.abort());
+      expect(await challenges).toBeGreaterThan(0);
 
-      expect(failuresOf(phases)).toEqual([]);
-      expect([...CHANGES, ...ENDS].filter((name) => phases[name] === undefined)).toEqual([]);
-      expect(held.map(stateOf)).toEqual(Array.from({ length: SETS }, () => last));
-      expect((phases.import as Phase).made).toBe(SETS);
-      expect(await setsOf(system, 'ten')).toEqual([]);
-      expect(challenges.errors).toEqual([]);
-      expect(challenges.done).toBeGreaterThan(0);
+      for (const wanted of [created, changed, []]) await applyInOneRun(stage, wanted);
     },
     PLAY_MS,
   );
@@ -120,16 +117,98 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
   it(
     'leaves no set half created with thirty at a time: a refused creation never started',
     async () => {
-      const { phases, held } = (await thirty) as Play;
+      const stage = await stageOf(system, system.teams[1] as Team, 30);
+      const { ok, said } = await apply(stage, statesOf(stage).created);
 
-      const { apply, records } = phases as Record<'apply' | 'records', Phase>;
-      expect(apply.errors.filter((error) => !/: create: .*rate_limit_exceeded/.test(error))).toEqual([]);
-      expect([apply.tainted, records.tainted]).toEqual([0, 0]);
-      expect(held).toHaveLength(apply.made);
-      const states = [first, { ...first, ttl: last.ttl }, { ...last, ttl: first.ttl }, last];
-      expect(
-        held.map(stateOf).filter((state) => !states.some((each) => JSON.stringify(each) === JSON.stringify(state))),
-      ).toEqual([]);
+      if (!ok) expect(said).toContain('rate_limit_exceeded');
+      const { sets, tainted } = await held(stage);
+      expect(tainted).toEqual([]);
+      expect(sorted(await settledSets(stage))).toEqual(sorted(sets));
+    },
+    PLAY_MS,
+  );
+});
+
+describeNeeding(describe, missingOf(go), `Terraform with a budget of ${REQUESTS_PER_HOUR} calls`, () => {
+  let system: System;
+  beforeAll(async () => {
+    const teams = ['busy', ...QUIET_TEAMS];
+    system = await startSystem({ teams, requestsPerHour: REQUESTS_PER_HOUR, gatewayEnv: byDefault });
+  });
+  afterAll(() => system?.stop());
+
+  async function writeALittle({ slug, token }: Team): Promise<void> {
+    for (let at = 1; at <= SETS_OF_A_QUIET_TEAM; at += 1) {
+      const body = { name: `quiet${at}.${slug}`, type: 'A', records: [{ value: `192.0.2.${at}` }] };
+      const { status } = await callDns(system.url, { method: 'POST', path: `/zones/${ZONE}/rrsets`, token, body });
+      expect(status).toBe(201);
+    }
+  }
+
+  it(
+    'gets no error beside nine teams that have written and are quiet',
+    async () => {
+      const [busy, ...quiet] = system.teams as [Team, ...Team[]];
+      await Promise.all(quiet.map(writeALittle));
+      const stage = await stageOf(system, busy, 10);
+      const { created, changed } = statesOf(stage);
+
+      for (const wanted of [created, changed, []]) await applyInOneRun(stage, wanted);
+      expect((await system.cloud.budget()).refused).toBe(0);
+    },
+    PLAY_MS,
+  );
+});
+
+const NEEDED: Missing = {
+  what: 'Terraform with the provider hetznercloud/hcloud',
+  how: 'put terraform on PATH, and let `terraform init` reach a registry',
+  isRare: true,
+};
+const FILES = ['main.tf', 'many.tf'];
+const sourceOf = (file: string): string => builtFile(`tests/clients/terraform/${file}`);
+for (const file of FILES) await copyFile(sourceOf(file), join(folder, file));
+const init = await runCommand(['terraform', 'init', '-input=false'], { cwd: folder, timeoutMs: 600_000 });
+
+describeNeeding(describe, init.code === 0 ? null : NEEDED, `Terraform itself with ${SETS} record sets`, () => {
+  let system: System;
+  let busy: Team;
+  beforeAll(async () => {
+    system = await startSystem({ teams: ['busy'], requestsPerHour: REQUESTS_PER_HOUR, gatewayEnv: byDefault });
+    [busy] = system.teams as [Team];
+    for (const file of FILES) {
+      await writeFile(join(folder, file), withNames(await readFile(sourceOf(file), 'utf8'), { system, team: busy }));
+    }
+  });
+  afterAll(() => system?.stop());
+
+  /** Runs a command of Terraform for a state of the sets. @throws Error with its last words if it fails */
+  async function terraform(command: string[], at: number): Promise<void> {
+    const env = {
+      TF_VAR_dns_token: busy.token,
+      TF_VAR_count_of_sets: String(SETS - 1), // one is in the configuration of the page
+      TF_VAR_ttl: String(300 * at),
+      TF_VAR_value: `192.0.2.${at}`,
+      CHECKPOINT_DISABLE: '1',
+    };
+    const args = ['terraform', ...command, '-input=false', '-no-color'];
+    const { code, stdout, stderr } = await runCommand(args, { cwd: folder, env, timeoutMs: PLAY_MS });
+    if (code !== 0) throw new Error(`${args.join(' ')} ended with ${code}: ${`${stdout}${stderr}`.slice(-4_000)}`);
+  }
+  const setsOf = async (path: RegExp) =>
+    [...(await system.cloud.stated())].filter(([id]) => path.test(id)).map(([, text]) => JSON.parse(text));
+
+  it(
+    'creates them, changes TTL, records and labels of all of them twice, and destroys them, without an error',
+    async () => {
+      for (const at of [1, 2, 3]) await terraform(['apply', '-auto-approve'], at);
+      await terraform(['plan', '-detailed-exitcode'], 3); // ends with 2 if it would change anything
+
+      const last = { ttl: 900, labels: { ttl: '900' }, records: [{ value: '192.0.2.3' }] };
+      expect(await setsOf(/^tf.*\.busy\/A$/)).toMatchObject(Array.from({ length: SETS - 1 }, () => last));
+      await terraform(['destroy', '-auto-approve'], 3);
+      expect(await setsOf(/\.busy\/A$/)).toEqual([]);
+      expect((await system.cloud.budget()).refused).toBe(0);
     },
     PLAY_MS,
   );

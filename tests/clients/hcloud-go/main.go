@@ -3,8 +3,6 @@
 // Without HCLOUD_ENDPOINT it asks the address that is built in.
 //
 //	walk <zone> <team>              everything that hcloud-go does with record sets, a line for each step
-//	calls <zone> <count>            as many calls in a row
-//	terraform <zone> <team> <sets> <parallelism> [import,][apply,][ttl,][records,][everything,][everything again,][refresh,][destroy]
 //	<parallelism> apply|held        see tests/clients/README.md
 package main
 
@@ -14,7 +12,6 @@ import (
 	"fmt"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hetznercloud/hcloud-go/v2/hcloud"
@@ -28,12 +25,6 @@ func main() {
 	case command == "walk" && len(args) == 2:
 		client := hcloud.NewClient(options()...)
 		walk(ctx, client, findZone(ctx, client, args[0]), args[1])
-	case command == "calls" && len(args) == 2:
-		client := hcloud.NewClient(options()...)
-		callOften(ctx, client, findZone(ctx, client, args[0]), number(args[1]))
-	case command == "terraform" && len(args) == 5:
-		stack := newStack(args[0], args[1], number(args[2]), number(args[3]), options())
-		playTerraform(ctx, stack, strings.Split(args[4], ","))
 	case len(args) == 1 && args[0] == "apply":
 		newConfiguration(connect(), number(command)).apply(ctx)
 	case len(args) == 1 && args[0] == "held":
@@ -182,17 +173,6 @@ func refusals(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone) {
 		"foreignIsForbidden": hcloud.IsError(err, hcloud.ErrorCodeForbidden),
 		"foreignIsAbsent":    absent == nil && absentErr == nil,
 	})
-}
-
-// callOften acts like a script that knows nothing of limits: one call after the other, each of which has to succeed.
-func callOften(ctx context.Context, client *hcloud.Client, zone *hcloud.Zone, count int) {
-	begun := time.Now()
-	for range count {
-		if _, err := client.Zone.AllRRSets(ctx, zone); err != nil {
-			fail("calls", err)
-		}
-	}
-	say("calls", map[string]any{"count": count, "seconds": time.Since(begun).Seconds()})
 }
 
 func number(text string) int {

@@ -35,7 +35,7 @@ export interface Held {
   readonly tainted: readonly string[];
 }
 
-const RUN_MS = 600_000;
+const RUN_MS = 1_800_000;
 
 /** What every client of `tests/clients` gets in its environment. */
 const scene = ({ system, team, folder }: Omit<Stage, 'env' | 'command'>): Env => ({
