@@ -1,15 +1,10 @@
-import { writeFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import { describeNeeding, freePort, waitFor } from '@corral/testing';
-import { launchBrowser } from '@corral/testing/browser';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { TeamClient } from '../support/clusters/client.js';
 import { aCluster, aPool, change } from '../support/clusters/journey.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { dashboards, sentExpression } from '../support/dashboards.js';
-import { drawDashboard } from '../support/draw-dashboard.js';
 import { missingProgram, type Prometheus, startPrometheus } from '../support/prometheus.js';
-import { builtFile } from '../support/system/program.js';
 import { type Ends, undo, ZONE } from '../support/system/system-parts.js';
 
 /*
@@ -27,10 +22,6 @@ const SILENT = new Set([
   'Rows removed',
   'Settlements and rechecks',
 ]);
-
-/** The load lasts long enough for rates to rise and fall in the pictures. */
-const LOAD_SECONDS = 180;
-const THINK_MS = 150;
 
 describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a system that works', () => {
   const ends: Ends = [];
@@ -84,37 +75,6 @@ describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a sys
     }
     expect(silent).toEqual([]);
   }, 300_000);
-
-  (process.env.CORRAL_WRITE_DOCS ? it : it.skip)(
-    'is drawn for the documentation',
-    async () => {
-      const { member } = system.teams[0] as ClusterSystem['teams'][number];
-      const start = Date.now() / 1_000;
-      for (let turn = 0; Date.now() / 1_000 < start + LOAD_SECONDS; turn += 1) {
-        await useApis(system, token);
-        if (turn % 10 === 0) await workOnClusters(system, member);
-        await pause(THINK_MS * (1 + Math.sin(turn / 8)));
-      }
-      const range = { start, end: Date.now() / 1_000, step: 2 };
-      const browser = await launchBrowser();
-      try {
-        for (const [file, dashboard] of dashboards) {
-          const picture = await drawDashboard(browser, dashboard, ({ targets }) =>
-            Promise.all(
-              targets.map(async (target) => ({
-                target,
-                series: await prometheus.queryRange(sentExpression(target, '30s'), range),
-              })),
-            ),
-          );
-          writeFileSync(builtFile(`docs/images/dashboard-${file.replace('.json', '.png')}`), picture);
-        }
-      } finally {
-        await browser.close();
-      }
-    },
-    600_000,
-  );
 });
 
 const rrsets = ({ gateways }: ClusterSystem): string => `${gateways[0]?.url}/zones/${ZONE}/rrsets`;
@@ -126,16 +86,6 @@ async function writeRecords(system: ClusterSystem, token: string, name: string):
     const answer = await fetch(rrsets(system), { method: 'POST', body, headers: headersOf(token) });
     expect(answer.status).toBe(201);
   }
-}
-
-/** What clients do, some of it refused. */
-async function useApis(system: ClusterSystem, token: string): Promise<void> {
-  const headers = headersOf(token);
-  await writeRecords(system, token, 'passing');
-  await fetch(`${rrsets(system)}?per_page=50`, { headers });
-  for (const at of [1, 2, 3]) await fetch(`${rrsets(system)}/passing${at}.acme/A`, { method: 'DELETE', headers });
-  const body = JSON.stringify({ name: 'not-ours', type: 'A', records: [{ value: '192.0.2.1' }] });
-  await fetch(rrsets(system), { method: 'POST', body, headers });
 }
 
 async function workOnClusters(system: ClusterSystem, member: TeamClient): Promise<void> {

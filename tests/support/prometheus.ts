@@ -17,16 +17,9 @@ interface Sample {
   readonly value: readonly [time: number, value: string];
 }
 
-export interface Series {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly values: readonly (readonly [time: number, value: string])[];
-}
-
 export interface Prometheus {
   /** The samples that an expression has now. @throws Error with the reason if Prometheus does not accept it */
   query(expression: string): Promise<readonly Sample[]>;
-  /** The values of an expression over time, Unix times in seconds. */
-  queryRange(expression: string, range: { start: number; end: number; step: number }): Promise<readonly Series[]>;
   stop(): Promise<void>;
 }
 
@@ -56,21 +49,20 @@ export async function startPrometheus(urls: readonly string[]): Promise<Promethe
     ],
   });
   await waitFor('Prometheus to be ready', async () => (await fetch(`${base}/-/ready`)).ok);
-  const ask = async <T>(path: string, query: string, more: Record<string, string> = {}): Promise<readonly T[]> => {
-    const body = new URLSearchParams({ query, ...more });
-    const answer = await fetch(`${base}/api/v1/${path}`, { method: 'POST', body });
-    const { status, error, data } = (await answer.json()) as {
-      readonly status: string;
-      readonly error?: string;
-      readonly data: { readonly result: readonly T[] };
-    };
-    if (status !== 'success') throw new Error(`${query}: ${error}`);
-    return data.result;
-  };
   return {
-    query: (expression) => ask<Sample>('query', expression),
-    queryRange: (expression, { start, end, step }) =>
-      ask<Series>('query_range', expression, { start: String(start), end: String(end), step: String(step) }),
+    async query(expression) {
+      const answer = await fetch(`${base}/api/v1/query`, {
+        method: 'POST',
+        body: new URLSearchParams({ query: expression }),
+      });
+      const { status, error, data } = (await answer.json()) as {
+        readonly status: string;
+        readonly error?: string;
+        readonly data: { readonly result: readonly Sample[] };
+      };
+      if (status !== 'success') throw new Error(`${expression}: ${error}`);
+      return data.result;
+    },
     async stop() {
       await process.stop();
       await rm(directory, { recursive: true, force: true });
