@@ -1,12 +1,13 @@
-import { connect, createServer, type Server, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import type { Log } from '@corral/service';
 import {
   createEmptyDatabase,
   deleteRows,
-  freePort,
+  type FlakyProxy,
   type Missing,
   missingRedis,
   redisForTests,
+  startFlakyProxy,
   type TestRedis,
   waitFor,
 } from '@corral/testing';
@@ -24,13 +25,12 @@ export type TestBackend = {
 };
 
 export type OpenBackend = {
-  /** Returns an empty store behind a gate. */
-  start(): Promise<{ options: BackendOptions; gate: Gate; stop(): Promise<void> }>;
+  /** An empty store. */
+  start(): Promise<StartedBackend>;
   close(): Promise<void>;
 };
 
-/** A connection to a server that a test can cut, like a restart or a network failure. */
-export type Gate = { close(): Promise<void>; open(): Promise<void> };
+export type StartedBackend = { options: BackendOptions; proxy: FlakyProxy };
 
 export const testBackends: TestBackend[] = [
   {
@@ -46,8 +46,7 @@ export const testBackends: TestBackend[] = [
           await client.connect();
           await deleteRows(client);
           await client.end();
-          const { url, gate } = await gateTo(database.url);
-          return { options: { databaseUrl: url }, gate, stop: () => gate.close() };
+          return behindProxy(database.url, (databaseUrl) => ({ databaseUrl }));
         },
         close: () => database.drop(),
       };
@@ -61,8 +60,7 @@ export const testBackends: TestBackend[] = [
       return {
         async start() {
           await redisCommand(redis.url, 'FLUSHALL');
-          const { url, gate } = await gateTo(redis.url);
-          return { options: { redisUrl: url, databaseUrl: 'postgres://unused' }, gate, stop: () => gate.close() };
+          return behindProxy(redis.url, (redisUrl) => ({ redisUrl, databaseUrl: 'postgres://unused' }));
         },
         close: () => redis.stop(),
       };
@@ -70,36 +68,12 @@ export const testBackends: TestBackend[] = [
   },
 ];
 
-/** The server at `target` behind a port of its own. */
-async function gateTo(target: string): Promise<{ url: string; gate: Gate }> {
-  const { hostname, port: targetPort } = new URL(target);
-  const port = await freePort();
-  const sockets = new Set<Socket>();
-  const server: Server = createServer((inner) => {
-    const outer = connect({ host: hostname, port: Number(targetPort) });
-    for (const [from, to] of [
-      [inner, outer],
-      [outer, inner],
-    ] as const) {
-      sockets.add(from);
-      from.on('error', () => undefined); // reported by the close event
-      from.on('close', () => {
-        sockets.delete(from);
-        to.destroy();
-      });
-      from.pipe(to);
-    }
-  });
-  const open = () => new Promise<void>((resolve) => server.listen(port, '127.0.0.1', () => resolve()));
-  const close = () =>
-    new Promise<void>((resolve) => {
-      server.close(() => resolve());
-      for (const socket of sockets) socket.destroy();
-    });
-  await open();
+/** The server at `target` behind a proxy. */
+async function behindProxy(target: string, toOptions: (url: string) => BackendOptions): Promise<StartedBackend> {
   const url = new URL(target);
-  url.host = `127.0.0.1:${port}`;
-  return { url: url.toString(), gate: { open, close } };
+  const proxy = await startFlakyProxy({ host: url.hostname, port: Number(url.port) });
+  url.host = `127.0.0.1:${proxy.port}`;
+  return { options: toOptions(url.toString()), proxy };
 }
 
 /** Sends one command to the server at `url`. */

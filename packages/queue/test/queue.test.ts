@@ -1,17 +1,16 @@
 import { asClusterId } from '@corral/contracts';
 import { createMetrics, silentLog } from '@corral/service';
-import { describeEachNeeding, waitFor } from '@corral/testing';
+import { describeEachNeeding, type FlakyProxy, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { BackendOptions } from '../src/backend.js';
 import { connectQueue, type Queue, QueueUnavailable } from '../src/connect-queue.js';
 import { type JobHandlers, type StartedWorker, startWorker, type WorkerOptions } from '../src/start-worker.js';
-import { type Gate, heldJob, memoryLog, type OpenBackend, redisCommand, someQueues, testBackends } from './backends.js';
+import { heldJob, memoryLog, type OpenBackend, redisCommand, someQueues, testBackends } from './backends.js';
 
 describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: openBackend, title }) => {
   let backend: OpenBackend;
   let options: BackendOptions;
-  let gate: Gate;
-  let stopBackend: () => Promise<void>;
+  let proxy: FlakyProxy;
   const open: { close(): Promise<void> }[] = [];
 
   beforeAll(async () => {
@@ -19,11 +18,11 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
   });
   afterAll(() => backend.close());
   beforeEach(async () => {
-    ({ options, gate, stop: stopBackend } = await backend.start());
+    ({ options, proxy } = await backend.start());
   });
   afterEach(async () => {
     await Promise.all(open.splice(0).map((each) => each.close()));
-    await stopBackend();
+    await proxy.close();
   });
 
   function aQueue(log = silentLog): Queue {
@@ -102,14 +101,14 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
 
     await first.close();
     await untilMore();
-    await gate.close();
-    await gate.open();
+    proxy.cut();
+    proxy.restore();
 
     await untilMore();
   });
 
   it('starts while the backend is unavailable and works once it is there', async () => {
-    await gate.close();
+    proxy.cut();
     const queue = aQueue();
     let runs = 0;
     const worker = aWorker({ 'settle-writes': async () => (runs += 1) });
@@ -117,7 +116,7 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
       `The job settle-writes was not taken. Check ${title}.`,
     );
 
-    await gate.open();
+    proxy.restore();
     await worker.ready;
     await waitFor('a job to be taken', () => queue.send('settle-writes', {}, { jobId: 'all' }).then(() => true));
 
@@ -133,10 +132,10 @@ describeEachNeeding(describe, testBackends, 'the queue on $title', ({ open: open
     await worker.ready;
 
     for (let outage = 1; outage <= 2; outage += 1) {
-      await gate.close();
+      proxy.cut();
       await expect(queue.send('settle-writes', {})).rejects.toBeInstanceOf(QueueUnavailable);
       await expect(queue.nudge('settle-writes', {})).resolves.toBeUndefined();
-      await gate.open();
+      proxy.restore();
       const before = runs;
       await waitFor('a job to be taken', () => queue.send('settle-writes', {}, { jobId: 'all' }).then(() => true));
       await waitFor('the job to run', () => runs > before);
