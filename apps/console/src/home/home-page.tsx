@@ -79,27 +79,13 @@ export function HomePage() {
         </Loaded>
       </Section>
       <div className={styles.columns}>
-        <Section
-          title="Cost per month"
-          actions={
-            <Link to="/teams/$team/clusters" params={{ team: slug }}>
-              Clusters
-            </Link>
-          }
-        >
+        <Section title="Cost per month" actions={<Link to={teamPath(slug, '/clusters')}>Clusters</Link>}>
           <Loaded query={clusters} what="clusters">
             {(all) => <MonthlyCost clusters={all} />}
           </Loaded>
           <CostTrend />
         </Section>
-        <Section
-          title="Record sets"
-          actions={
-            <Link to="/teams/$team/dns/records" params={{ team: slug }}>
-              Records
-            </Link>
-          }
-        >
+        <Section title="Record sets" actions={<Link to={teamPath(slug, '/dns/records')}>Records</Link>}>
           <Loaded query={usage} what="the usage">
             {({ records, requests }) => (
               <div>

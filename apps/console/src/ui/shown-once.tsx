@@ -1,7 +1,8 @@
-import { Button, Group, Modal, Stack } from '@mantine/core';
+import { Button, Group } from '@mantine/core';
 import { useBlocker } from '@tanstack/react-router';
 import { type ReactNode, useRef } from 'react';
 import { Snippet } from './copy.js';
+import { Question } from './discard-question.js';
 
 interface ShownOnceProps {
   readonly secret: string;
@@ -21,7 +22,6 @@ export function ShownOnce({ secret, what, remedy, onStored, children }: ShownOnc
     enableBeforeUnload: () => !mayLeave.current,
     withResolver: true,
   });
-  const stay = () => blocker.reset?.();
   return (
     <>
       <p>
@@ -40,26 +40,19 @@ export function ShownOnce({ secret, what, remedy, onStored, children }: ShownOnc
           I have stored it
         </Button>
       </Group>
-      <Modal opened={blocker.status === 'blocked'} onClose={stay} title={`Leave without ${what}?`}>
-        <Stack>
-          <p>It cannot be shown again. {remedy}</p>
-          <Group justify="flex-end">
-            <Button data-autofocus onClick={stay}>
-              Stay
-            </Button>
-            <Button
-              variant="filled"
-              color="bad"
-              onClick={() => {
-                mayLeave.current = true;
-                blocker.proceed?.();
-              }}
-            >
-              Leave
-            </Button>
-          </Group>
-        </Stack>
-      </Modal>
+      <Question
+        opened={blocker.status === 'blocked'}
+        title={`Leave without ${what}?`}
+        stay="Stay"
+        leave="Leave"
+        onStay={() => blocker.reset?.()}
+        onLeave={() => {
+          mayLeave.current = true;
+          blocker.proceed?.();
+        }}
+      >
+        <p>It cannot be shown again. {remedy}</p>
+      </Question>
     </>
   );
 }
