@@ -28,21 +28,21 @@ async function refusalsOfRest(
   found: readonly Problem[],
   declareBody: DeclareBody<unknown>,
 ): Promise<readonly Problem[]> {
+  if (found.length > furtherChecksMax) return [];
   const places = found.flatMap(({ errors = [] }) => errors.map(({ pointer }) => pointer));
-  const rest = found.length > furtherChecksMax ? null : validPartOf(body, places);
-  const error =
-    rest &&
-    (await declareBody(rest.body).then(
-      () => null,
-      (thrown: unknown) => thrown,
-    ));
-  if (rest === null || error === null) return [];
-  if (error instanceof InvalidBody) {
-    const invalid = problemOfBody(error);
-    return [invalid, ...(await refusalsOfRest(body, [...found, invalid], declareBody))];
+  const rest = validPartOf(body, places);
+  if (rest === null) return [];
+  try {
+    await declareBody(rest.body);
+    return [];
+  } catch (error) {
+    if (error instanceof InvalidBody) {
+      const invalid = problemOfBody(error);
+      return [invalid, ...(await refusalsOfRest(body, [...found, invalid], declareBody))];
+    }
+    const refusal = asProblem(error);
+    return [new Problem(refusal.code, refusal.detail, { errors: rest.errorsOf(refusal) })];
   }
-  const refusal = asProblem(error);
-  return [new Problem(refusal.code, refusal.detail, { errors: rest.errorsOf(refusal) })];
 }
 
 /** What remains of an invalid body when its invalid fields are left out. */
@@ -52,7 +52,7 @@ interface ValidPart {
   readonly errorsOf: (refusal: Problem) => NonNullable<Problem['errors']>;
 }
 
-/** Stand in for required fields. Whatever depends on them is not reported. */
+/** Values in place of invalid required fields. Refusals that depend on them are not reported. */
 const placeholders = { connectionRef: 'none', region: 'none', kubernetesVersion: '0.0' };
 /** Takes the place of an invalid pool, so that the others keep their indexes. */
 const placeholderOf = (index: number) => ({ name: `left-out-${index}`, machineType: 'none', minimum: 0, maximum: 0 });
