@@ -6,7 +6,7 @@ export {
   mintAccountToken,
 } from './accounts/account-tokens.js';
 export { startDnsSession, startDnsSessionOfAccount } from './dns/dns-session.js';
-export { type NameWithToken, replaceTokenOfName } from './dns/name-token.js';
+export { replaceTokenOfName } from './dns/name-token.js';
 export {
   type DnsTokenRecord,
   DnsTokenRefused,
@@ -39,7 +39,6 @@ export {
   mintDnsToken,
   type TokenRefusal,
 } from './dns/token-verifier.js';
-export type { UseRecorder } from './last-used.js';
 export {
   accountTokenUseRecorder,
   countRequests,
@@ -47,6 +46,7 @@ export {
   type RequestCounter,
   requestCounter,
   sessionUseRecorder,
+  type UseRecorder,
 } from './last-used.js';
 export { type EndedMembership, endMembership, endUser, type UserEnd } from './people/end-user.js';
 export type { IdentityClaims, Person } from './people/identity-rules.js';
@@ -68,19 +68,9 @@ export {
   type UserStore,
   userStore,
 } from './people/user-store.js';
-export {
-  type AskingDevice,
-  type DeviceSignInRecord,
-  type DeviceSignInStore,
-  deviceSignInStore,
-} from './sessions/device-sign-ins.js';
+export { type DeviceSignInStore, deviceSignInStore } from './sessions/device-sign-ins.js';
 export type { PollRefusal } from './sessions/poll-rule.js';
-export {
-  type RedeemedCode,
-  type SignInCodeStore,
-  type SignInRequest,
-  signInCodeStore,
-} from './sessions/sign-in-codes.js';
+export { type RedeemedCode, type SignInCodeStore, signInCodeStore } from './sessions/sign-in-codes.js';
 export {
   hashSessionSecret,
   type Membership,

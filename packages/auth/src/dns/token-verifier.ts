@@ -78,13 +78,6 @@ export interface DnsTokenVerifier {
    * @returns null for a token that is malformed, unknown, revoked or expired
    */
   verify(token: string, hash?: string): Promise<DnsCaller | null>;
-  /**
-   * What `verify` would return without a look-up.
-   *
-   * @param hash the token's stored form in hexadecimal
-   * @returns null also for a token that must be looked up
-   */
-  recall(hash: string): DnsCaller | null;
   close(): Promise<void>;
 }
 
@@ -129,6 +122,7 @@ type Row = DnsCaller & { readonly leftMs: number | null };
 
 interface Found {
   readonly caller: DnsCaller;
+  /** By the clock `now`. */
   readonly endsAt: number;
 }
 
@@ -170,18 +164,11 @@ export function dnsTokenVerifier(options: VerifierOptions): DnsTokenVerifier {
     return found;
   };
 
-  const cachedOf = (key: string): Found | undefined => (listener.isConnected() ? cache.get(key) : undefined);
-  const callerOf = ({ caller, endsAt }: Found): DnsCaller | null => (now() < endsAt ? caller : null);
-
   return {
     async verify(token, key = hexHashOfDnsToken(token)) {
-      const cached = cachedOf(key);
-      if (cached !== undefined) return callerOf(cached);
+      const cached = listener.isConnected() ? cache.get(key) : undefined;
+      if (cached !== undefined) return now() < cached.endsAt ? cached.caller : null;
       return isWellFormedDnsToken(token) ? ((await lookUp(key))?.caller ?? null) : null;
-    },
-    recall(key) {
-      const cached = cachedOf(key);
-      return cached === undefined ? null : callerOf(cached);
     },
     close: () => listener.close(),
   };
@@ -215,7 +202,7 @@ interface PresentedToken {
 
 const PRESENTED = Symbol('presented token');
 
-/** Several parts of a service ask for it, and hashing takes longer than all else about a token. */
+/** Reads and hashes the token once per request: several parts of a service ask for it, and the hash is what takes time. */
 function presentedDnsToken(req: IncomingMessage & { [PRESENTED]?: PresentedToken | null }): PresentedToken | null {
   const known = req[PRESENTED];
   if (known !== undefined) return known;
@@ -225,12 +212,12 @@ function presentedDnsToken(req: IncomingMessage & { [PRESENTED]?: PresentedToken
   return token;
 }
 
-/** The stored form of a request's token, which may be that of no token. Null without one. */
+/** The stored form of a request's token, valid or not. Null without a token. */
 export const dnsTokenHashOf = (req: IncomingMessage): string | null => presentedDnsToken(req)?.hash ?? null;
 
 export type TokenRefusal = 'missing' | 'unknown' | 'scope' | 'read only';
 
-interface RequireDnsTokenOptions {
+interface DnsTokenCheckOptions {
   readonly verifier: DnsTokenVerifier;
   /** Called for every request with a valid token, to record its last use and count the team's requests. */
   readonly onUse: (caller: DnsCaller) => void;
@@ -249,7 +236,7 @@ interface DnsTokenCheck {
   readonly require: RequestHandler;
 }
 
-export function dnsTokenCheck(options: RequireDnsTokenOptions): DnsTokenCheck {
+export function dnsTokenCheck(options: DnsTokenCheckOptions): DnsTokenCheck {
   const { verifier, onUse, refuse, isPublic = () => false, isForAnyScope = () => false } = options;
   const isRead = ({ method }: Request) => method === 'GET' || method === 'HEAD';
   const refusalOf = ({ scopes }: DnsCaller, req: Request): TokenRefusal | null => {
@@ -260,8 +247,7 @@ export function dnsTokenCheck(options: RequireDnsTokenOptions): DnsTokenCheck {
   return {
     async load(req, res, next) {
       const token = presentedDnsToken(req);
-      const caller =
-        token === null ? null : (verifier.recall(token.hash) ?? (await verifier.verify(token.text, token.hash)));
+      const caller = token && (await verifier.verify(token.text, token.hash));
       res.locals.caller = caller;
       if (caller?.kind === 'team') res.locals.team = caller.ownerLabel;
       if (caller !== null) {
