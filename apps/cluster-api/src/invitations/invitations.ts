@@ -79,8 +79,9 @@ export const invite = (
     const { tx, now, members } = change;
     const present = await findInvitation(tx, team.id, { email });
     const newId = randomUUID();
-    const keyOf = present !== null && present.acceptedAt === null && present.revokedAt === null ? present.id : newId;
-    const madeBefore = await registerKey(tx, caller, request, keyOf);
+    const targetId = present !== null && present.acceptedAt === null && present.revokedAt === null ? present.id : newId;
+    // Before the checks: what they count includes the first copy of a repeated request.
+    const madeBefore = await registerKey(tx, caller, request, targetId);
     if (madeBefore !== null) return { team, invitation: found(await findInvitation(tx, team.id, { id: madeBefore })) };
     const isMember = members.some((member) => member.email === email);
     const { kind } = decideInvitation(present, isMember, email, await contextOf(change));
@@ -88,7 +89,7 @@ export const invite = (
     if (present !== null) await deleteInvitation(tx, team.id, present.id);
     const terms = { role: wish.role, expiresAt: expiryFrom(now) };
     const invitation = await insertInvitation(tx, { id: newId, teamId: team.id, email }, terms, caller.userId, now);
-    await audit(change, 'invitation.create', invitation, wish.role);
+    await audit(change, 'invitation.create', invitation);
     return { team, invitation };
   });
 
@@ -118,14 +119,14 @@ export const revokeInvitation = (changeTeam: ChangeTeam, caller: PersonCaller, i
     if (present.acceptedAt !== null) throw notFound();
     if (present.revokedAt !== null) return;
     await endInvitation(change.tx, team.id, id, { revokedAt: change.now });
-    await audit(change, 'invitation.revoke', present, present.role);
+    await audit(change, 'invitation.revoke', present);
   });
 
 async function renewed(change: AdminChange, id: string, role: Role): Promise<InvitationRecord> {
   const { tx, caller, now } = change;
   const terms = { role, expiresAt: expiryFrom(now) };
   const invitation = await extendInvitation(tx, caller.team.id, id, terms, caller.userId, now);
-  await audit(change, 'invitation.renew', invitation, role);
+  await audit(change, 'invitation.renew', invitation);
   return invitation;
 }
 
@@ -141,9 +142,8 @@ async function audit(
   { tx, caller }: AdminChange,
   action: 'invitation.create' | 'invitation.renew' | 'invitation.revoke',
   invitation: InvitationRecord,
-  role: Role,
 ): Promise<void> {
-  await recordAudit(tx, caller, { action, target: targetOf(invitation), detail: { role } });
+  await recordAudit(tx, caller, { action, target: targetOf(invitation), detail: { role: invitation.role } });
 }
 
 /** @throws Problem `not_found`, `invitation_expired`, `permission_denied` for a suspended team */
@@ -197,7 +197,7 @@ export async function declineInvitation(
  * Creates a user for an invited address, without an identity provider. The inviting team vouches for them, so it is locked
  * and its audit log records it. They join the team when they accept.
  *
- * @returns whether the address has a user now
+ * @returns whether the address has an open invitation, and so a user
  */
 export async function admitInvited(
   prisma: Transaction,
