@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { HostedNameBody } from '@corral/contracts';
@@ -114,25 +114,30 @@ describeNeeding(describe, missing, 'a name on an empty cluster', () => {
       env: authority.env,
     });
     const service = { namespace: 'cert-manager', name: 'hetzner' };
-    await server.apply({
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: service,
-      spec: { type: 'ExternalName', externalName: 'localhost' },
-    });
-    await server.apply({
-      apiVersion: 'apiregistration.k8s.io/v1',
-      kind: 'APIService',
-      metadata: { name: 'v1alpha1.acme.hetzner.com' },
-      spec: {
-        group: 'acme.hetzner.com',
-        version: 'v1alpha1',
-        groupPriorityMinimum: 1000,
-        versionPriority: 15,
-        insecureSkipTLSVerify: true,
-        service: { ...service, port },
+    const items = [
+      {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: service,
+        spec: { type: 'ExternalName', externalName: 'localhost' },
       },
-    });
+      {
+        apiVersion: 'apiregistration.k8s.io/v1',
+        kind: 'APIService',
+        metadata: { name: 'v1alpha1.acme.hetzner.com' },
+        spec: {
+          group: 'acme.hetzner.com',
+          version: 'v1alpha1',
+          groupPriorityMinimum: 1000,
+          versionPriority: 15,
+          insecureSkipTLSVerify: true,
+          service: { ...service, port },
+        },
+      },
+    ];
+    const file = join(folder, 'webhook.json');
+    await writeFile(file, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    await kube.run('apply', '--server-side', '--filename', file);
   }
 
   it('gets its records and a certificate for the first Ingress, and goes with its token and its objects', async () => {

@@ -1,15 +1,13 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
-import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
+import { waitFor } from '@corral/testing';
+import { startKubeApiServer } from '@corral/testing/kube-api-server';
 import { obstruct } from './obstacles.js';
-import { applyType, type Caller, call, mergeType, must } from './rest.js';
+import { applyType, type Caller, mergeType, must } from './rest.js';
 import type { AccountName, Target } from './target.js';
 
-const DAY_MS = 86_400_000;
-const LOOPBACK = '127.0.0.1';
 const PROJECTS = '/apis/core.gardener.cloud/v1beta1/projects';
 
 /** Starts etcd and a real API server with the kinds of Gardener, and creates the published accounts in it. */
@@ -23,85 +21,16 @@ export async function startKube({
   repository: string;
 }): Promise<Target> {
   const folder = mkdtempSync(join(tmpdir(), 'corral-conformance-'));
-  const file = (name: string, content: string): string => {
-    writeFileSync(join(folder, name), content, { mode: 0o600 });
-    return join(folder, name);
-  };
   const stops: (() => Promise<unknown>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
   const stop = async (): Promise<void> => {
     for (const each of stops) await each();
   };
   try {
-    const [port, etcdPort, peerPort] = [await freePort(), await freePort(), await freePort()];
-    const [etcdUrl, peerUrl] = [`http://${LOOPBACK}:${etcdPort}`, `http://${LOOPBACK}:${peerPort}`];
-    const store = await startProcess({
-      command: etcd,
-      args: [
-        '--data-dir',
-        join(folder, 'etcd'),
-        '--listen-client-urls',
-        etcdUrl,
-        '--advertise-client-urls',
-        etcdUrl,
-        '--listen-peer-urls',
-        peerUrl,
-        '--initial-advertise-peer-urls',
-        peerUrl,
-        '--initial-cluster',
-        `default=${peerUrl}`,
-      ],
-      env: { ETCD_UNSUPPORTED_ARCH: undefined },
-      readyUrl: `${etcdUrl}/health`,
-    });
-    stops.unshift(() => store.stop());
-
-    const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-    const authority = await makeAuthority('conformance', validity);
-    const server = await issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, validity);
-    const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
     const tokens = { admin: newToken(), reconciler: newToken(), 'cluster-api': newToken() };
-    const args = [
-      '--etcd-servers',
-      etcdUrl,
-      '--bind-address',
-      LOOPBACK,
-      '--secure-port',
-      String(port),
-      '--tls-cert-file',
-      file('server.crt', server.certificate),
-      '--tls-private-key-file',
-      file('server.key', server.key),
-      '--service-account-issuer',
-      'https://kubernetes.default.svc',
-      '--service-account-signing-key-file',
-      file('accounts.key', privateKey.export({ type: 'pkcs1', format: 'pem' }).toString()),
-      '--service-account-key-file',
-      file('accounts.pub', publicKey.export({ type: 'spki', format: 'pem' }).toString()),
-      '--token-auth-file',
-      file('tokens.csv', tokenFile(tokens)),
-      '--authorization-mode',
-      'RBAC',
-      '--service-cluster-ip-range',
-      '10.0.0.0/24',
-      // No controller runs here that would create the default accounts and the endpoints.
-      '--disable-admission-plugins',
-      'ServiceAccount',
-      '--endpoint-reconciler-type',
-      'none',
-    ];
-    const callerOf = (token: string): Caller => ({
-      url: `https://${LOOPBACK}:${port}`,
-      authority: authority.certificate,
-      token,
-    });
+    const server = await startKubeApiServer({ folder, etcd, program: apiServer, callers: callersWith(tokens) });
+    stops.unshift(server.stop);
+    const callerOf = (token: string): Caller => ({ url: server.url, authority: server.authority, token });
     const admin = callerOf(tokens.admin);
-    let running: RunningProcess | undefined;
-    const start = async (): Promise<void> => {
-      running = await startProcess({ command: apiServer, args });
-    };
-    stops.unshift(async () => running?.stop());
-    await start();
-    await waitFor('the API server to be ready', () => isReady(admin), { timeoutMs: 120_000 });
     await furnish(admin, repository);
     return {
       name: 'kube-apiserver 1.36.3',
@@ -116,10 +45,7 @@ export async function startKube({
       },
       // Its cache of a kind begins when the kind is created, so that earlier events are gone.
       expireHistory: async () => undefined,
-      async restart() {
-        await running?.stop();
-        await start();
-      },
+      restart: server.restart,
       stop,
     };
   } catch (error) {
@@ -130,19 +56,13 @@ export async function startKube({
 
 const newToken = (): string => randomBytes(24).toString('hex');
 
-/** Tokens whose users and groups are those of service accounts. */
-function tokenFile(tokens: Record<AccountName | 'admin', string>): string {
+/** The users and groups are those of service accounts. */
+function callersWith(tokens: Record<AccountName | 'admin', string>): string[] {
   const accounts = (['reconciler', 'cluster-api'] as const).map(
     (name) =>
       `${tokens[name]},system:serviceaccount:garden:corral-${name},${name},"system:serviceaccounts,system:serviceaccounts:garden"`,
   );
-  return [`${tokens.admin},admin,admin,"system:masters"`, ...accounts, ''].join('\n');
-}
-
-async function isReady(admin: Caller): Promise<true> {
-  const { status, text } = await call(admin, 'GET', '/readyz');
-  if (status !== 200) throw new Error(text);
-  return true;
+  return [`${tokens.admin},admin,admin,"system:masters"`, ...accounts];
 }
 
 async function furnish(admin: Caller, repository: string): Promise<void> {
