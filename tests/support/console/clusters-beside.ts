@@ -27,19 +27,19 @@ export const planned = (page: Page) => planOf(page).getByRole('status').filter({
 const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300, joinMs: 100 };
 
 /** Clusters of the first team beside the console, as other people and earlier days make them. */
-export function clustersBeside({ dev, api }: RunningConsole) {
+export function clustersBeside(running: () => RunningConsole) {
   const admin = (method: string, path: string, body?: unknown) =>
-    fetch(`${dev.upstream.adminUrl}/admin${path}`, {
+    fetch(`${running().dev.upstream.adminUrl}/admin${path}`, {
       method,
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     });
-  const read = async (name: string) => (await api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
+  const read = async (name: string) => (await running().api('GET', `${CLUSTERS}/${name}/`)).json as ClusterBody;
   const put = async (name: string, more: object = {}): Promise<number> => {
-    const { region, kubernetesVersion, machineType } = dev.defaults;
+    const { region, kubernetesVersion, machineType } = running().dev.defaults;
     const nodePools = [{ name: 'general', machineType, minimum: 1, maximum: 3 }];
     const spec = { connectionRef: 'main', region, kubernetesVersion, plan: 'payg', nodePools, ...more };
-    return (await api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
+    return (await running().api('PUT', `${CLUSTERS}/${name}/`, { spec })).status;
   };
   return {
     /** Changes the imitated cloud. */

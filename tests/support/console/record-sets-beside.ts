@@ -5,10 +5,10 @@ import type { RunningConsole } from './start-console.js';
 export const rowOf = (page: Page, name: string) => page.getByRole('row', { name: new RegExp(`Select ${name} `) });
 
 /** Record sets of the first team beside the console, as a client of the DNS API makes and reads them. */
-export function recordSetsBeside({ dev }: RunningConsole) {
+export function recordSetsBeside(running: () => RunningConsole) {
   /** @param path below that of the record sets */
   async function dns(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }> {
-    const { dnsUrl, zoneName, teams } = dev;
+    const { dnsUrl, zoneName, teams } = running().dev;
     const response = await fetch(`${dnsUrl}/zones/${zoneName}/rrsets${path}`, {
       method,
       headers: { Authorization: `Bearer ${teams[0]?.dnsToken}`, 'Content-Type': 'application/json' },

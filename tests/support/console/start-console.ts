@@ -1,13 +1,14 @@
 import { chmod, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createTestDatabase, explainFailures } from '@corral/testing';
+import { createTestDatabase, describeNeeding, explainFailures } from '@corral/testing';
 import { launchBrowser } from '@corral/testing/browser';
-import { expect } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import axe from 'axe-core';
-import type { Browser, BrowserContext, Locator, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { type DevFile, type DevTeam, npmStart } from '../system/npm-start.js';
 import { descendantsOf } from '../system/process-tree.js';
+import { missingBrowser } from './browser.js';
 
 export type { DevTeam };
 
@@ -24,8 +25,6 @@ export interface RunningConsole {
   readonly browser: Browser;
   /** Opens an address below `/console`, in a window and session of its own. */
   open(path: string, options?: OpenOptions): Promise<Page>;
-  /** Closes all windows with their sessions. */
-  closePages(): Promise<void>;
   /** Requests of a client beside the browser, as the administrator of the first team. */
   api(method: string, path: string, body?: unknown): Promise<{ status: number; json: never }>;
   /** What pages said on the browser's console since the start: errors, and reports of the Content-Security-Policy. */
@@ -36,15 +35,43 @@ export interface RunningConsole {
   freezeApi(): Promise<() => void>;
   /** Cuts all connections of the DNS API. It starts again by itself. */
   restartGateway(): Promise<void>;
+  /** Closes all windows with their sessions. */
+  closePages(): Promise<void>;
   stop(): Promise<void>;
 }
 
+const missing = await missingBrowser();
+
 /**
- * What `npm start` runs, with a database of its own and a browser.
+ * Describes the console of an installation of its own, where there is a browser. Windows close after each test, and no page may break a
+ * policy or throw.
  *
- * @param env further settings of the services
+ * @param what completes the sentence "the console …"
+ * @param tests gets what runs once the tests begin
+ * @param settings of the services, beyond those of `npm start`
  */
-export async function startConsole(env: Readonly<Record<string, string>> = {}): Promise<RunningConsole> {
+export function describeConsole(
+  what: string,
+  tests: (running: () => RunningConsole) => void,
+  settings: (running: () => RunningConsole) => Promise<Readonly<Record<string, string>>> = async () => ({}),
+): void {
+  describeNeeding(describe, missing, `the console ${what}`, () => {
+    let running: RunningConsole | undefined;
+    const started = () => running as RunningConsole;
+    beforeAll(async () => {
+      running = await startConsole(await settings(started));
+    });
+    afterEach(() => running?.closePages());
+    afterAll(() => running?.stop());
+    tests(started);
+    it('breaks no policy and throws nothing', () => {
+      expect(running?.complaints()).toEqual([]);
+    });
+  });
+}
+
+/** What `npm start` runs, with a database of its own and a browser. */
+async function startConsole(env: Readonly<Record<string, string>>): Promise<RunningConsole> {
   const folder = await mkdtemp(join(tmpdir(), 'corral-console-'));
   await chmod(folder, 0o755);
   const database = await createTestDatabase();
@@ -58,7 +85,6 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
     dev,
     browser,
     open: (path, options) => openPage({ browser, dev, heard }, path, options),
-    closePages: async () => void (await Promise.all(browser.contexts().map(closeContext))),
     api: (method, path, body) => callApi(dev, method, path, body),
     complaints: () => heard,
     restartApi: () => killService(running.pid, 'cluster-api'),
@@ -68,6 +94,13 @@ export async function startConsole(env: Readonly<Record<string, string>> = {}): 
       return () => process.kill(pid, 'SIGCONT');
     },
     restartGateway: () => killService(running.pid, 'dns-gateway'),
+    async closePages() {
+      for (const context of browser.contexts()) {
+        // A route that still waits for its answer would fail some later test.
+        await context.unrouteAll({ behavior: 'ignoreErrors' });
+        await context.close();
+      }
+    },
     async stop() {
       callOff();
       await browser.close();
@@ -164,12 +197,3 @@ export async function revokeDnsToken({ api }: Pick<RunningConsole, 'api'>, name:
 /** Waits until a control has the focus, which may come a moment after the control itself. */
 export const waitForFocus = (control: Locator): Promise<void> =>
   control.and(control.page().locator(':focus')).waitFor();
-
-/** Closes the window with its session. */
-export const closePage = (page: Page): Promise<void> => closeContext(page.context());
-
-async function closeContext(context: BrowserContext): Promise<void> {
-  // A route that still waits for its answer would fail some later test.
-  await context.unrouteAll({ behavior: 'ignoreErrors' });
-  await context.close();
-}

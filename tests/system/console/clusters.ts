@@ -18,13 +18,9 @@ import {
 
 /** Clusters: made by keyboard, used, retried and deleted. */
 export function testClusters(running: () => RunningConsole): void {
-  let clusters: ReturnType<typeof clustersBeside>;
-  let sets: ReturnType<typeof recordSetsBeside>;
-  beforeAll(async () => {
-    clusters = clustersBeside(running());
-    sets = recordSetsBeside(running());
-    await clusters.hurryGarden();
-  });
+  const clusters = clustersBeside(running);
+  const sets = recordSetsBeside(running);
+  beforeAll(() => clusters.hurryGarden());
   const declareReady = async (name: string) => {
     await clusters.declare(name);
     await clusters.untilReady(name);

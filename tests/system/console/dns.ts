@@ -1,13 +1,10 @@
-import { beforeAll, beforeEach, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import { recordSetsBeside, rowOf } from '../../support/console/record-sets-beside.js';
 import { expectAccessible, type RunningConsole } from '../../support/console/start-console.js';
 
 /** Record sets and a zone file of the first team, by keyboard alone. Each test begins without record sets. */
 export function testDns(running: () => RunningConsole): void {
-  let sets: ReturnType<typeof recordSetsBeside>;
-  beforeAll(() => {
-    sets = recordSetsBeside(running());
-  });
+  const sets = recordSetsBeside(running);
 
   beforeEach(() => sets.removeAll());
 

@@ -61,10 +61,10 @@ export function testRoles(running: () => RunningConsole): void {
   };
 
   it('lets a viewer join from the start page, and read record sets, zone file, demos and clusters', async () => {
-    const clusters = clustersBeside(running());
+    const clusters = clustersBeside(running);
     await clusters.hurryGarden();
     await clusters.declare('seen');
-    const sets = recordSetsBeside(running());
+    const sets = recordSetsBeside(running);
     await sets.removeAll();
     await sets.addApi();
     const page = await joinAsViewer('viewer@example.org');

@@ -115,7 +115,7 @@ export function testTeam(running: () => RunningConsole): void {
   });
 
   it('takes back what an entry did, and names a later change that this loses', async () => {
-    const sets = recordSetsBeside(running());
+    const sets = recordSetsBeside(running);
     await sets.removeAll();
     await sets.addApi();
     const address = '/api.acme/A/actions/set_records';

@@ -1,17 +1,12 @@
-import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { expect, it } from '@jest/globals';
 import type { Locator, Page } from 'playwright-core';
-import { missingBrowser } from '../../../support/console/browser.js';
 import {
-  closePage,
+  describeConsole,
   expectAccessible,
-  type RunningConsole,
   revokeDnsToken,
-  startConsole,
   waitForFocus,
 } from '../../../support/console/start-console.js';
 
-const missing = await missingBrowser();
 const TOKEN = /[A-Za-z0-9]{64}/;
 
 /** What the browser keeps beyond the page. */
@@ -23,16 +18,9 @@ const textOf = async (locator: Locator): Promise<string> => (await locator.textC
 /** Text of the copyable area with that name. */
 const snippetOf = (page: Page, name: string) => textOf(page.getByRole('region', { name, exact: true }));
 
-describeNeeding(describe, missing, 'the console for tokens, demos and connections', () => {
-  let running: RunningConsole;
-
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.stop());
-
+describeConsole('for tokens, demos and connections', (running) => {
   it('shows a new token once, and asks once before it is lost', async () => {
-    const page = await running.open('/teams/acme/dns/tokens/+');
+    const page = await running().open('/teams/acme/dns/tokens/+');
     await page.getByLabel('Name', { exact: true }).fill('ci');
     await page.getByRole('button', { name: 'Create token' }).click();
     const token = await snippetOf(page, 'the token');
@@ -50,18 +38,17 @@ describeNeeding(describe, missing, 'the console for tokens, demos and connection
     await page.getByLabel('Type ci to confirm').fill('ci');
     await page.keyboard.press('Enter');
     await page.getByText('revoked', { exact: true }).waitFor();
-    await closePage(page);
   });
 
   it('says whose a token is that somebody found, keeps it nowhere, and keeps the session for an unknown one', async () => {
-    const page = await running.open('/teams/acme/dns/tokens');
+    const page = await running().open('/teams/acme/dns/tokens');
     const field = page.getByRole('textbox', { name: 'Token to examine' });
     await field.fill('x'.repeat(64));
     await page.keyboard.press('Enter');
     await page.getByText('The token could not be examined.').waitFor();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(0);
-    const { dnsToken = '', slug } = running.dev.teams[1] ?? {};
+    const { dnsToken = '', slug } = running().dev.teams[1] ?? {};
     await field.fill(dnsToken);
     await page.keyboard.press('Enter');
 
@@ -71,23 +58,21 @@ describeNeeding(describe, missing, 'the console for tokens, demos and connection
     expect([await field.inputValue(), await storedIn(page)]).toEqual(['', expect.not.stringMatching(TOKEN)]);
     expect(await page.content()).not.toContain(dnsToken);
     await expectAccessible(page);
-    await closePage(page);
   });
 
   it('keeps the form of a token over a reload', async () => {
-    const page = await running.open('/teams/acme/dns/tokens/+');
+    const page = await running().open('/teams/acme/dns/tokens/+');
     await page.getByLabel('Name', { exact: true }).fill('kept');
     await page.getByRole('button', { name: 'Dynamic address' }).click();
     await page.reload();
 
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('kept');
     expect(await page.getByLabel('The name').inputValue()).toBe('home.acme');
-    await closePage(page);
   });
 
   it('replaces no token by one that the provider rejects, and keeps that nowhere', async () => {
-    const sessionid = running.dev.teams[1]?.admin.sessionid ?? null;
-    const page = await running.open('/teams/globex/connections/main', { sessionid });
+    const sessionid = running().dev.teams[1]?.admin.sessionid ?? null;
+    const page = await running().open('/teams/globex/connections/main', { sessionid });
     await page.getByRole('button', { name: 'Verify now' }).click();
     await page.getByText('succeeded', { exact: true }).waitFor();
     await page.keyboard.press('e');
@@ -98,14 +83,13 @@ describeNeeding(describe, missing, 'the console for tokens, demos and connection
 
     expect(await storedIn(page)).not.toContain('a-token-of-no-project');
     await expectAccessible(page);
-    await closePage(page);
   });
 
   it('shows what another person changed before a connection is changed again', async () => {
     const put = (fields: object) =>
-      running.api('PUT', '/api/v1/teams/acme/connections/shared/', { spec: { provider: 'hcloud', ...fields } });
+      running().api('PUT', '/api/v1/teams/acme/connections/shared/', { spec: { provider: 'hcloud', ...fields } });
     expect((await put({ name: 'Ours', token: 'a-token-of-no-project' })).status).toBe(201);
-    const page = await running.open('/teams/acme/connections/shared');
+    const page = await running().open('/teams/acme/connections/shared');
     await page.getByRole('button', { name: 'Replace token or name' }).press('Enter');
     await page.getByRole('textbox', { name: 'Name' }).fill('Mine');
     expect((await put({ name: 'Theirs', providerConfig: {} })).status).toBe(200);
@@ -117,20 +101,18 @@ describeNeeding(describe, missing, 'the console for tokens, demos and connection
 
     await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
     await waitForFocus(page.getByRole('button', { name: 'Replace token or name' }));
-    await closePage(page);
   });
 
   it('shows members who can change connections', async () => {
-    const sessionid = running.dev.teams[0]?.member.sessionid ?? null;
+    const sessionid = running().dev.teams[0]?.member.sessionid ?? null;
     for (const path of ['/connections/+', '/connections/main/servers/+']) {
-      const page = await running.open(`/teams/acme${path}`, { sessionid });
+      const page = await running().open(`/teams/acme${path}`, { sessionid });
       await page.getByText(/^Only administrators .* Ask .+\.$/).waitFor();
-      await closePage(page);
     }
   });
 
   it('keeps the token out of the configuration of Terraform', async () => {
-    const page = await running.open('/teams/acme/dns/tokens/+');
+    const page = await running().open('/teams/acme/dns/tokens/+');
     await page.getByLabel('Name', { exact: true }).fill('terraform');
     await page.getByRole('button', { name: 'Create token' }).click();
     await page.getByRole('heading', { level: 1, name: 'Token terraform created' }).waitFor();
@@ -139,11 +121,6 @@ describeNeeding(describe, missing, 'the console for tokens, demos and connection
     expect(await snippetOf(page, 'the token for Terraform')).toContain(token);
     expect(await snippetOf(page, 'the configuration of Terraform')).not.toContain(token);
     await page.getByRole('button', { name: 'I have stored it' }).click();
-    await revokeDnsToken(running, 'terraform');
-    await closePage(page);
-  });
-
-  it('breaks no policy and throws nothing', () => {
-    expect(running.complaints()).toEqual([]);
+    await revokeDnsToken(running(), 'terraform');
   });
 });

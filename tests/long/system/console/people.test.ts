@@ -1,27 +1,9 @@
-import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missingBrowser } from '../../../support/console/browser.js';
-import {
-  closePage,
-  expectAccessible,
-  type RunningConsole,
-  revokeDnsToken,
-  signIn,
-  startConsole,
-} from '../../../support/console/start-console.js';
+import { expect, it } from '@jest/globals';
+import { describeConsole, expectAccessible, revokeDnsToken, signIn } from '../../../support/console/start-console.js';
 
-const missing = await missingBrowser();
-
-describeNeeding(describe, missing, 'the console for people, sessions and settings', () => {
-  let running: RunningConsole;
-
-  beforeAll(async () => {
-    running = await startConsole();
-  });
-  afterAll(() => running?.stop());
-
+describeConsole('for people, sessions and settings', (running) => {
   it('does not let the last administrator leave', async () => {
-    const page = await running.open('/teams/acme/access');
+    const page = await running().open('/teams/acme/access');
     await page.getByRole('button', { name: /^Leave/ }).click();
     await page.getByLabel('Type acme to confirm').fill('acme');
     await page.keyboard.press('Enter');
@@ -29,21 +11,19 @@ describeNeeding(describe, missing, 'the console for people, sessions and setting
       .getByRole('alert')
       .getByText(/administrator/)
       .waitFor();
-    await closePage(page);
   });
 
   it('refuses to invite a member, and keeps the address', async () => {
-    const page = await running.open('/teams/acme/access');
+    const page = await running().open('/teams/acme/access');
     await page.getByLabel('E-mail address').fill('member@acme.test');
     await page.getByRole('button', { name: 'Invite' }).click();
     await page.getByRole('alert').getByText('A member of the team already has this address.').waitFor();
     expect(await page.getByLabel('E-mail address').inputValue()).toBe('member@acme.test');
-    await closePage(page);
   });
 
   it('shows members what only administrators can do, and whom to ask; then lets them leave', async () => {
-    const sessionid = running.dev.teams[1]?.member.sessionid ?? null;
-    const page = await running.open('/teams/globex/access', { sessionid });
+    const sessionid = running().dev.teams[1]?.member.sessionid ?? null;
+    const page = await running().open('/teams/globex/access', { sessionid });
     await page.getByRole('row', { name: /member@globex\.test \(you\)/ }).waitFor();
     expect(await page.getByRole('button', { name: /^(Invite|Remove)/ }).count()).toBe(0);
     expect(await page.getByRole('link', { name: 'Audit' }).count()).toBe(0);
@@ -55,13 +35,12 @@ describeNeeding(describe, missing, 'the console for people, sessions and setting
     await page.getByLabel('Type globex to confirm').fill('globex');
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'You are not in any team' }).waitFor();
-    await closePage(page);
   });
 
   it('ends no token of a member by a key press: what a change of a role ends is said first, and can be kept', async () => {
-    const memberSession = running.dev.teams[0]?.member.sessionid;
+    const memberSession = running().dev.teams[0]?.member.sessionid;
     const { token } = await (
-      await fetch(`${running.dev.baseUrl}/api/v1/teams/acme/dns-tokens/`, {
+      await fetch(`${running().dev.baseUrl}/api/v1/teams/acme/dns-tokens/`, {
         method: 'POST',
         headers: { cookie: `sessionid=${memberSession}`, 'content-type': 'application/json' },
         body: JSON.stringify({ name: 'of the member' }),
@@ -69,9 +48,9 @@ describeNeeding(describe, missing, 'the console for people, sessions and setting
     ).json();
     const isValid = async () => {
       const headers = { authorization: `Bearer ${token}` };
-      return (await fetch(`${running.dev.dnsUrl}/token`, { headers })).ok;
+      return (await fetch(`${running().dev.dnsUrl}/token`, { headers })).ok;
     };
-    const page = await running.open('/teams/acme/access');
+    const page = await running().open('/teams/acme/access');
     const role = page.getByLabel('Role of member@acme.test');
     await role.selectOption('viewer');
     const plan = page.getByRole('dialog', { name: 'Make member@acme.test a viewer' });
@@ -92,14 +71,13 @@ describeNeeding(describe, missing, 'the console for people, sessions and setting
       .getByRole('button', { name: 'Change role' })
       .click();
     await page.getByRole('dialog').waitFor({ state: 'hidden' });
-    await revokeDnsToken(running, 'of the member');
-    await closePage(page);
+    await revokeDnsToken(running(), 'of the member');
   });
 
   it('ends another session of the person, which then has to sign in, and keeps which mails they want', async () => {
-    const phone = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a phone') });
+    const phone = await running().open('/me', { sessionid: await signIn(running(), 'admin@globex.test', 'a phone') });
     await phone.getByText('this one', { exact: true }).waitFor();
-    const page = await running.open('/me', { sessionid: await signIn(running, 'admin@globex.test', 'a laptop') });
+    const page = await running().open('/me', { sessionid: await signIn(running(), 'admin@globex.test', 'a laptop') });
     await page.getByRole('button', { name: 'End session of a phone' }).press('Enter');
     await page.getByRole('row', { name: /a phone/ }).waitFor({ state: 'detached' });
     const mails = page.getByRole('switch', { name: 'Record sets that end soon' });
@@ -111,13 +89,11 @@ describeNeeding(describe, missing, 'the console for people, sessions and setting
     await expectAccessible(page);
     await phone.reload();
     await phone.getByRole('heading', { level: 1, name: 'Sign in to Corral' }).waitFor();
-    await closePage(phone);
-    await closePage(page);
   });
 
   it('trusts an issuer, refuses conditions that fit anybody at their field, and shows what a pipeline needs', async () => {
-    await running.api('PUT', '/api/v1/teams/acme/service-accounts/deploy/', { spec: { role: 'member' } });
-    const page = await running.open('/teams/acme/access');
+    await running().api('PUT', '/api/v1/teams/acme/service-accounts/deploy/', { spec: { role: 'member' } });
+    const page = await running().open('/teams/acme/access');
     await page.getByRole('row', { name: /deploy/ }).waitFor();
     await page.getByRole('button', { name: 'Trust an issuer' }).press('Enter');
     const subject = page.getByLabel('Subject');
@@ -136,11 +112,6 @@ describeNeeding(describe, missing, 'the console for people, sessions and setting
     await page.getByLabel('Type github to confirm').fill('github');
     await page.keyboard.press('Enter');
     await page.getByText('No issuer is trusted.').waitFor();
-    await running.api('DELETE', '/api/v1/teams/acme/service-accounts/deploy/');
-    await closePage(page);
-  });
-
-  it('breaks no policy and throws nothing', () => {
-    expect(running.complaints()).toEqual([]);
+    await running().api('DELETE', '/api/v1/teams/acme/service-accounts/deploy/');
   });
 });

@@ -1,26 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { missingBrowser } from '../../../support/console/browser.js';
 import { recordSetsBeside, rowOf } from '../../../support/console/record-sets-beside.js';
-import {
-  closePage,
-  expectAccessible,
-  type RunningConsole,
-  startConsole,
-} from '../../../support/console/start-console.js';
+import { describeConsole, expectAccessible } from '../../../support/console/start-console.js';
 
-const missing = await missingBrowser();
-
-describeNeeding(describe, missing, 'the console for record sets and zone files, by keyboard alone,', () => {
-  let running: RunningConsole;
-  let sets: ReturnType<typeof recordSetsBeside>;
-  beforeAll(async () => {
-    running = await startConsole();
-    sets = recordSetsBeside(running);
-  });
-  afterAll(() => running?.stop());
+describeConsole('for record sets and zone files, by keyboard alone,', (running) => {
+  const sets = recordSetsBeside(running);
 
   beforeEach(() => sets.removeAll());
 
@@ -29,7 +14,7 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
       await sets.dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
     }
     await sets.addApi();
-    const page = await running.open('/teams/acme/dns/records?filter=.acme&type=TXT', { theme: 'dark' });
+    const page = await running().open('/teams/acme/dns/records?filter=.acme&type=TXT', { theme: 'dark' });
     await rowOf(page, 'c.acme').waitFor();
     await page.getByText('3 of 4', { exact: true }).waitFor();
     await rowOf(page, 'a.acme').focus();
@@ -56,11 +41,10 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
     await page.locator(':focus').waitFor();
     await page.getByRole('button', { name: 'Clear filter' }).press('Enter');
     await rowOf(page, 'api.acme').waitFor();
-    await closePage(page);
   });
 
   const cloud = async (method: string, path: string, body?: unknown) => {
-    const { adminUrl } = running.dev.upstream;
+    const { adminUrl } = running().dev.upstream;
     const json = { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
     const response = await fetch(`${adminUrl}/admin${path}`, { method, ...(body === undefined ? {} : json) });
     expect(response.ok).toBe(true);
@@ -78,7 +62,7 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
   }
 
   it('plans a pasted file, applies it through a restart of the API and a reload, and exports the same', async () => {
-    const page = await running.open('/teams/acme/dns/zone-file', { theme: 'dark' });
+    const page = await running().open('/teams/acme/dns/zone-file', { theme: 'dark' });
     await paste(page, [...records, 'ns.globex A 192.0.2.9', 'b.acme TXT "open'].join('\n'));
     await page.getByText('Adds 20 record sets. 1 cannot be written. Then 20 of 200 records are used.').waitFor();
     await page.getByText('Line 22: A quote is not closed.').waitFor();
@@ -98,7 +82,7 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
     await page.getByRole('button', { name: 'Apply 20 changes' }).press('Enter');
     const progress = page.getByRole('region', { name: 'Progress' });
     await progress.getByText(/^[1-9]\d? of 20 changes applied/).waitFor();
-    await running.restartGateway();
+    await running().restartGateway();
     await cloud('DELETE', '/faults');
     await page.reload();
     await page.getByRole('button', { name: /^Resume \d+ sets$/ }).press('Enter');
@@ -111,14 +95,13 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
     expect(lines.slice(0, 2)).toEqual(['$ORIGIN example.test.', '$TTL 3600']);
     expect(lines.filter((line) => /^n\d/.test(line))).toEqual(records.toSorted());
     expect(lines).toHaveLength(2 + 20);
-    await closePage(page);
   });
 
   it('saves a set beside a plan that is paused, and leaves the rest of the plan', async () => {
     const names = Array.from('abcdefgh', (letter) => `${letter}.acme`);
     for (const name of names) await sets.dns('POST', '', { name, type: 'TXT', records: [{ value: '"x"' }] });
     await sets.addApi();
-    const page = await running.open('/teams/acme/dns/records?filter=.acme');
+    const page = await running().open('/teams/acme/dns/records?filter=.acme');
     for (const name of names) {
       await rowOf(page, name).focus();
       await page.keyboard.press('Space');
@@ -144,12 +127,11 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
     await resume.press('Enter');
     await page.getByRole('region', { name: 'Changes' }).getByText('8 record sets changed').waitFor();
     for (const name of names) expect(await sets.setAt(`/${name}/TXT`)).toMatchObject({ rrset: { ttl: 600 } });
-    await closePage(page);
   });
 
   it('replaces sets by a CNAME, removes what the file lacks, and undoes it by a plan', async () => {
-    const page = await running.open('/teams/globex/dns/zone-file', {
-      sessionid: running.dev.teams[1]?.admin.sessionid ?? null,
+    const page = await running().open('/teams/globex/dns/zone-file', {
+      sessionid: running().dev.teams[1]?.admin.sessionid ?? null,
     });
     await paste(page, 'api.globex A 192.0.2.1\napi.globex TXT "x"\nold.globex A 192.0.2.2');
     await page.getByRole('button', { name: 'Apply 3 changes' }).press('Enter');
@@ -175,28 +157,10 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
     await page.getByText('Adds 3 record sets and removes 1. Then 3 of 200 records are used.').waitFor();
     await page.getByRole('button', { name: 'Apply 4 changes' }).press('Enter');
     await page.getByRole('region', { name: 'Progress' }).getByText('4 changes applied').waitFor();
-    await closePage(page);
-  });
-
-  it('offers to remove nothing that stands on lines which it cannot follow', async () => {
-    await sets.addApi();
-    const page = await running.open('/teams/acme/dns/zone-file');
-    await paste(page, 'new.acme A 192.0.2.7\nother.acme TXT "x"');
-    await page.getByLabel('Also remove 1 set that the file lacks').waitFor();
-
-    for (const text of ['new.acme A 192.0.2.7\napi.acme TXT "open', 'new.acme A 192.0.2.7\napi.acme CNAME müll.org.']) {
-      await paste(page, text);
-      await page.getByText(/A quote is not closed|"müll\.org\." is not a name/).waitFor();
-      expect(await page.getByLabel(/^Also remove/).count()).toBe(0);
-    }
-    await paste(page, 'www.globex.example.test. A 192.0.2.7');
-    await page.getByText('does not belong to you').waitFor();
-    expect(await page.getByLabel(/^Also remove/).count()).toBe(0);
-    await closePage(page);
   });
 
   it('plans the export of another provider, and says what it leaves out', async () => {
-    const page = await running.open('/teams/acme/dns/zone-file');
+    const page = await running().open('/teams/acme/dns/zone-file');
     const lines = [
       '@ 3600 IN SOA ns1 hostmaster ( 1 2 3 4 5 )',
       '@ 3600 IN NS ns1',
@@ -227,10 +191,5 @@ describeNeeding(describe, missing, 'the console for record sets and zone files, 
     expect(await sets.setAt('/www.acme/A')).toMatchObject({
       rrset: { ttl: null, records: [{ value: '192.0.2.58', comment: '' }] },
     });
-    await closePage(page);
-  });
-
-  it('complains about nothing on the console of the browser', () => {
-    expect(running.complaints()).toEqual([]);
   });
 });

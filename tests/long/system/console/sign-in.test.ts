@@ -1,45 +1,36 @@
-import { describeNeeding, startFlakyProxy } from '@corral/testing';
+import { startFlakyProxy } from '@corral/testing';
 import { type IdentityProvider, startIdentityProvider } from '@corral/testing/identity-provider';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { missingBrowser } from '../../../support/console/browser.js';
-import { closePage, type RunningConsole, startConsole } from '../../../support/console/start-console.js';
+import { afterAll, expect, it } from '@jest/globals';
+import { describeConsole, type RunningConsole } from '../../../support/console/start-console.js';
 
-const missing = await missingBrowser();
 const TABS = 7;
 
-describeNeeding(describe, missing, 'the console for sessions and live updates', () => {
-  let running: RunningConsole;
-  let identityProvider: IdentityProvider;
-  const url = (path: string) => `${running.dev.baseUrl}${path}`;
+let identityProvider: IdentityProvider | undefined;
+afterAll(() => identityProvider?.close());
 
-  beforeAll(async () => {
-    identityProvider = await startIdentityProvider(() => url('/auth/callback/'));
-    identityProvider.accounts.set('the-person', { email: 'member@acme.test', email_verified: true });
-    identityProvider.person = 'the-person';
-    running = await startConsole({
-      OIDC_ISSUER: identityProvider.issuer,
-      OIDC_CLIENT_ID: identityProvider.clientId,
-      OIDC_CLIENT_SECRET: identityProvider.clientSecret,
-    });
-  });
-  afterAll(async () => {
-    await running?.stop();
-    await identityProvider?.close();
-  });
+async function startProvider(running: () => RunningConsole): Promise<Record<string, string>> {
+  const provider = await startIdentityProvider(() => `${running().dev.baseUrl}/auth/callback/`);
+  identityProvider = provider;
+  provider.accounts.set('the-person', { email: 'member@acme.test', email_verified: true });
+  provider.person = 'the-person';
+  const { issuer, clientId, clientSecret } = provider;
+  return { OIDC_ISSUER: issuer, OIDC_CLIENT_ID: clientId, OIDC_CLIENT_SECRET: clientSecret };
+}
 
-  const createToken = (name: string) => running.api('POST', '/api/v1/teams/acme/dns-tokens/', { name });
+function testSessions(running: () => RunningConsole): void {
+  const url = (path: string) => `${running().dev.baseUrl}${path}`;
+  const createToken = (name: string) => running().api('POST', '/api/v1/teams/acme/dns-tokens/', { name });
 
   it('returns from the identity provider to the address that was opened', async () => {
-    const page = await running.open('/teams/acme/clusters?filter=web', { sessionid: null });
+    const page = await running().open('/teams/acme/clusters?filter=web', { sessionid: null });
     await page.getByRole('link', { name: 'Sign in' }).press('Enter');
     await page.waitForURL(url('/console/teams/acme/clusters?filter=web'));
     await page.getByRole('heading', { level: 1, name: 'Clusters' }).waitFor();
     await page.getByRole('button', { name: 'member@acme.test' }).waitFor();
-    await closePage(page);
   });
 
   it('keeps what was typed when the session ends while a form is sent, and is live again after a sign-in in any tab', async () => {
-    const page = await running.open('/teams/acme/dns/tokens/+', { sessionid: null });
+    const page = await running().open('/teams/acme/dns/tokens/+', { sessionid: null });
     await page.getByRole('button', { name: /^admin@acme\.test/ }).click();
     await page.getByLabel('Name', { exact: true }).fill('typed before');
     const other = await page.context().newPage();
@@ -59,13 +50,12 @@ describeNeeding(describe, missing, 'the console for sessions and live updates', 
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Create token' }).click();
     await page.getByRole('heading', { level: 1, name: 'Token typed before created' }).waitFor();
-    await closePage(page);
   });
 
   it('shows until when it knows, after a connection died without a word, and loads again when it is back', async () => {
-    const { hostname, port, origin } = new URL(running.dev.baseUrl);
+    const { hostname, port, origin } = new URL(running().dev.baseUrl);
     const proxy = await startFlakyProxy({ host: hostname, port: Number(port) });
-    const page = await running.open('/sign-in');
+    const page = await running().open('/sign-in');
     await page.clock.install();
     await page.goto(`${origin.replace(port, String(proxy.port))}/console/teams/acme/dns/tokens`);
     await page.getByText('Live', { exact: true }).waitFor();
@@ -87,12 +77,11 @@ describeNeeding(describe, missing, 'the console for sessions and live updates', 
     await page.clock.fastForward(46_000);
     await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('link', { name: 'created meanwhile' }).waitFor();
-    await closePage(page);
     await proxy.close();
   });
 
   it('follows changes in seven tabs over one connection, also after the first tab is closed', async () => {
-    const first = await running.open('/teams/acme/dns/tokens');
+    const first = await running().open('/teams/acme/dns/tokens');
     await first.getByText('Live', { exact: true }).waitFor();
     const context = first.context();
     let streams = 0;
@@ -117,4 +106,6 @@ describeNeeding(describe, missing, 'the console for sessions and live updates', 
     expect(streams).toBe(1);
     await context.close();
   });
-});
+}
+
+describeConsole('for sessions and live updates', testSessions, startProvider);

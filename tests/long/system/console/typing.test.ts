@@ -1,29 +1,14 @@
-import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { missingBrowser } from '../../../support/console/browser.js';
+import { beforeEach, expect, it } from '@jest/globals';
 import { recordSetsBeside, rowOf } from '../../../support/console/record-sets-beside.js';
-import {
-  closePage,
-  expectAccessible,
-  type RunningConsole,
-  startConsole,
-} from '../../../support/console/start-console.js';
+import { describeConsole, expectAccessible } from '../../../support/console/start-console.js';
 
-const missing = await missingBrowser();
-
-describeNeeding(describe, missing, 'the list of record sets in the console', () => {
-  let running: RunningConsole;
-  let sets: ReturnType<typeof recordSetsBeside>;
-  beforeAll(async () => {
-    running = await startConsole();
-    sets = recordSetsBeside(running);
-  });
-  afterAll(() => running?.stop());
+describeConsole('in its list of record sets', (running) => {
+  const sets = recordSetsBeside(running);
 
   beforeEach(() => sets.removeAll());
 
   it('keeps an editor open that was opened before the answer of the last save', async () => {
-    const page = await running.open('/teams/acme/dns/records');
+    const page = await running().open('/teams/acme/dns/records');
     let answer = (): void => undefined;
     const answered = new Promise<void>((resolve) => {
       answer = resolve;
@@ -46,14 +31,13 @@ describeNeeding(describe, missing, 'the list of record sets in the console', () 
     await page.getByLabel('Value 1').press('Enter');
     await rowOf(page, 'www.acme').getByText('192.0.2.8').waitFor();
     expect(await sets.setAt('/www.acme/A')).toMatchObject({ rrset: { records: [{ value: '192.0.2.8' }] } });
-    await closePage(page);
   });
 
   it('keeps what was typed when a save is refused, and the row under the pointer when it succeeds', async () => {
     for (let at = 1; at <= 20; at += 1) {
       await sets.dns('POST', '', { name: `n${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
     }
-    const page = await running.open('/teams/acme/dns/records', { width: 390 });
+    const page = await running().open('/teams/acme/dns/records', { width: 390 });
     const edit = page.getByRole('button', { name: 'Edit n17.acme A' });
     await edit.scrollIntoViewIfNeeded();
     await edit.click();
@@ -71,14 +55,13 @@ describeNeeding(describe, missing, 'the list of record sets in the console', () 
     await rowOf(page, 'n17.acme').getByText('192.0.2.99').waitFor();
     await page.locator('tr:focus', { hasText: 'n17.acme' }).waitFor();
     expect(await page.evaluate(() => window.scrollY)).toBeGreaterThan(0);
-    await closePage(page);
   });
 
   it('keeps what was typed in a set that a filter hides or somebody else removes, and the keys of the list', async () => {
     for (const name of ['api.acme', 'www.acme']) {
       await sets.dns('POST', '', { name, type: 'A', records: [{ value: '192.0.2.1' }] });
     }
-    const page = await running.open('/teams/acme/dns/records');
+    const page = await running().open('/teams/acme/dns/records');
     await page.getByRole('button', { name: 'Edit www.acme A' }).click();
     await page.getByLabel('Value 1').fill('192.0.2.99');
     await page.getByLabel('Filter by name').fill('api');
@@ -104,11 +87,10 @@ describeNeeding(describe, missing, 'the list of record sets in the console', () 
     await page.getByRole('button', { name: 'Edit api.acme A' }).press('Enter');
     await page.getByRole('dialog', { name: 'Discard the new record set?' }).press('Escape');
     expect(await page.getByLabel('Name', { exact: true }).inputValue()).toBe('copy');
-    await closePage(page);
   });
 
   it('asks before lines that are pasted replace a zone file that was typed', async () => {
-    const page = await running.open('/teams/acme/dns/zone-file');
+    const page = await running().open('/teams/acme/dns/zone-file');
     await page.getByLabel('Zone file').fill('www A 192.0.2.1');
     await page.getByRole('link', { name: 'Record sets' }).press('Enter');
     await page.getByText('No record sets yet.').waitFor();
@@ -120,14 +102,13 @@ describeNeeding(describe, missing, 'the list of record sets in the console', () 
     await page.keyboard.press('Control+v');
     await question.getByRole('button', { name: 'Discard' }).press('Enter');
     await page.getByText('Adds 2 record sets.').waitFor();
-    await closePage(page);
   });
 
   it('selects ranges and all of a long list, and moves nothing under the pointer', async () => {
     for (let at = 1; at <= 40; at += 1) {
       await sets.dns('POST', '', { name: `n${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
     }
-    const page = await running.open('/teams/acme/dns/records');
+    const page = await running().open('/teams/acme/dns/records');
     await rowOf(page, 'n1.acme').waitFor();
     const grid = page.getByRole('grid');
     expect(await grid.getAttribute('aria-rowcount')).toBe('41');
@@ -158,12 +139,11 @@ describeNeeding(describe, missing, 'the list of record sets in the console', () 
     await page.getByRole('button', { name: 'Name' }).click();
     await page.getByRole('row').nth(1).getByText('n40.acme').waitFor();
     await expectAccessible(page);
-    await closePage(page);
   });
 
   it('has only the rows near the window in the page, of any number', async () => {
     await sets.addApi();
-    const page = await running.open('/teams/acme', { width: 390 });
+    const page = await running().open('/teams/acme', { width: 390 });
     await page.route(/\/rrsets(\?|$)/, async (route) => {
       const response = await route.fetch();
       const json = await response.json();
@@ -180,11 +160,10 @@ describeNeeding(describe, missing, 'the list of record sets in the console', () 
     expect(await page.getByRole('row').count()).toBeLessThan(60);
     expect(await page.evaluate(() => document.documentElement.scrollHeight / 2_000)).toBeLessThan(10_000 / 148);
     await expectAccessible(page);
-    await closePage(page);
   });
 
   it('splits a long text into quoted strings', async () => {
-    const page = await running.open('/teams/acme/dns/records');
+    const page = await running().open('/teams/acme/dns/records');
     await page.getByRole('button', { name: 'Add record set' }).click();
     await page.getByLabel('Name', { exact: true }).fill('key');
     await page.getByRole('group', { name: 'New record set' }).getByLabel('Type').selectOption('TXT');
@@ -194,10 +173,5 @@ describeNeeding(describe, missing, 'the list of record sets in the console', () 
     expect(await sets.setAt('/key.acme/TXT')).toMatchObject({
       rrset: { records: [{ value: `"${'x'.repeat(255)}" "${'x'.repeat(45)}"` }] },
     });
-    await closePage(page);
-  });
-
-  it('complains about nothing on the console of the browser', () => {
-    expect(running.complaints()).toEqual([]);
   });
 });
