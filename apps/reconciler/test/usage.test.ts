@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { aClusterSpec, aPool as aDeclaredPool } from '@corral/cluster-data/testing';
-import type { ClusterSpec, NodePoolSpec, ObservedCluster, TeamId } from '@corral/contracts';
+import type { ClusterSpec, NodePoolSpec, ObservedCluster } from '@corral/contracts';
 import type { Pool } from '@corral/database';
 import { deleteRows } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -82,18 +82,10 @@ describe('recording', () => {
       onRecorded: () => undefined,
     })(signal);
 
-  interface Hour {
-    readonly hour: string;
-    readonly requests: number | null;
-    readonly writes: number | null;
-    readonly refused: number | null;
-    readonly records: number | null;
-    readonly final: boolean;
-  }
   /** Times as `HH:MI`. */
-  const hoursOf = async ({ id }: { readonly id: TeamId }): Promise<Hour[]> =>
+  const hoursOf = async ({ id }: TestTeam) =>
     (
-      await at.pool.query<Hour>(
+      await at.pool.query(
         `SELECT to_char(hour AT TIME ZONE 'UTC', 'HH24:MI') AS hour, requests, writes, refused_writes AS refused, records,
               is_final AS final
        FROM usage_hour WHERE team_id = $1 ORDER BY usage_hour.hour`,
@@ -316,23 +308,18 @@ describe('recording', () => {
     });
   });
 
-  describe('recordings', () => {
-    beforeEach(async () => {
-      await givenTeam('globex');
-      await givenRequests(acme, '10:10', 3);
-      await givenWrite(acme, '10:10');
-    });
+  it('recordings of several replicas at the same time are as one', async () => {
     const all = async () => (await add('SELECT * FROM usage_hour ORDER BY team_id, hour')).rows;
+    await givenTeam('globex');
+    await givenRequests(acme, '10:10', 3);
+    await givenWrite(acme, '10:10');
+    await record('10:30');
+    const alone = await all();
+    await add('DELETE FROM usage_hour');
 
-    it('of several replicas at the same time are as one', async () => {
-      await record('10:30');
-      const alone = await all();
-      await add('DELETE FROM usage_hour');
+    await Promise.all(Array.from({ length: 6 }, () => record('10:30')));
 
-      await Promise.all(Array.from({ length: 6 }, () => record('10:30')));
-
-      expect(await all()).toEqual(alone);
-    });
+    expect(await all()).toEqual(alone);
   });
 });
 

@@ -33,57 +33,6 @@ export function buildRetentionWorkers(services: Services, { settings }: Retentio
   return { handlers: { 'sweep-retention': withSignal(sweep), 'count-operations': withSignal(countOperations(pool)) } };
 }
 
-/** Corral's own tables. The list bounds the metric labels. */
-export const ownTables = [
-  'adopted_server',
-  'app_user',
-  'audit_entry',
-  'billing_event',
-  'cluster',
-  'connection',
-  'course_code',
-  'demo',
-  'device_sign_in',
-  'dns_action',
-  'dns_action_poll',
-  'dns_audit_entry',
-  'dns_request_count',
-  'dns_rrset',
-  'dns_sync_run',
-  'dns_sync_seen',
-  'dns_token',
-  'dns_zone',
-  'garden_cleanup',
-  'hold_finding',
-  'hosted_name',
-  'idempotency_key',
-  'installation_hold',
-  'invitation',
-  'leadership',
-  'membership',
-  'node_pool',
-  'notification',
-  'operation',
-  'operation_total',
-  'operator_act',
-  'price_list',
-  'service_account',
-  'service_account_token',
-  'service_process',
-  'session',
-  'sign_in_code',
-  'subscription',
-  'team',
-  'team_address',
-  'team_change_lock',
-  'team_event',
-  'trusted_issuer',
-  'upstream_budget',
-  'usage_hour',
-  'user_identity',
-  'webhook',
-] as const;
-
 interface TableSize {
   readonly table: string;
   /** Postgres's latest estimate, which needs no count. Null when there is none. */
@@ -94,14 +43,14 @@ interface TableSize {
 
 const SIZES = `
   SELECT relname AS table, nullif(reltuples, -1)::float8 AS rows, pg_total_relation_size(oid)::float8 AS bytes
-  FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname = ANY($1::text[])`;
+  FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind = 'r' AND relname <> '_prisma_migrations'`;
 
 /** Every replica reports the same values: sum over tables, not over processes. */
 export function tableSizeMetrics(metrics: Metrics, pool: Pool): void {
   const collectFrom = (read: (size: TableSize) => number | null) =>
     async function collect(this: Settable): Promise<void> {
       // Without the database there is no value. A missing value is better than a stale one.
-      const sizes = await pool.query<TableSize>(SIZES, [ownTables]).catch(() => null);
+      const sizes = await pool.query<TableSize>(SIZES).catch(() => null);
       this.reset();
       for (const size of sizes?.rows ?? []) {
         const value = read(size);

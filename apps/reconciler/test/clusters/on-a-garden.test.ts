@@ -204,15 +204,13 @@ describe('all clusters that wait for the garden continue after its return', () =
     return clusters;
   }
 
-  /** A reconciler without some of the tasks that detect the garden's return: another process holds them and does nothing. */
-  async function startWithout(...tasks: ('watch-shoots' | 'probe-garden')[]): Promise<void> {
-    for (const task of tasks) {
-      await at.pool.query(
-        `INSERT INTO leadership (name, holder, until) VALUES ($1, gen_random_uuid(), now() + interval '1 hour')
+  /** A reconciler without one of the tasks that detect the garden's return: another process holds it and does nothing. */
+  async function startWithout(task: 'watch-shoots' | 'probe-garden'): Promise<void> {
+    await at.pool.query(
+      `INSERT INTO leadership (name, holder, until) VALUES ($1, gen_random_uuid(), now() + interval '1 hour')
        ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, until = excluded.until`,
-        [task],
-      );
-    }
+      [task],
+    );
     reconciler = await at.start({ settings: SELDOM });
   }
 
@@ -240,31 +238,21 @@ describe('all clusters that wait for the garden continue after its return', () =
     });
   }
 
-  async function expectToContinue(clusters: readonly TestCluster[]): Promise<void> {
+  it.each<[string, 'watch-shoots' | 'probe-garden', FaultRule]>([
+    ['the watch opens again', 'probe-garden', { match: { api: 'garden' }, effect: { reset: 'before' } }],
+    [
+      'the probe is answered, although the watch was never interrupted',
+      'watch-shoots',
+      { match: { api: 'garden', path: '/shoots/' }, effect: { status: 503 } },
+    ],
+  ])('when %s', async (_what, task, fault) => {
+    const clusters = await aFew();
+    await startWithout(task);
+    await change(clusters, fault);
+
+    at.cloud.admin.clearFaults();
+
     for (const { id } of clusters)
       await untilRow(at, id, ({ waiting, failures }) => waiting === null && failures === 0);
-  }
-
-  const away = { match: { api: 'garden' }, effect: { reset: 'before' } } as const;
-  /** Open watches stay open. */
-  const halfAway = { match: { api: 'garden', path: '/shoots/' }, effect: { status: 503 } } as const;
-  it('when the watch opens again', async () => {
-    const clusters = await aFew();
-    await startWithout('probe-garden');
-    await change(clusters, away);
-
-    at.cloud.admin.clearFaults();
-
-    await expectToContinue(clusters);
-  });
-
-  it('when the probe is answered, although the watch was never interrupted', async () => {
-    const clusters = await aFew();
-    await startWithout('watch-shoots');
-    await change(clusters, halfAway);
-
-    at.cloud.admin.clearFaults();
-
-    await expectToContinue(clusters);
   });
 });
