@@ -1,3 +1,4 @@
+import { fixable, ours } from './failures.js';
 import { type ServerErrorCode, serverErrorCodes } from './servers/server-error-codes.js';
 
 /** States and kinds of resources. */
@@ -120,66 +121,35 @@ export const providers = ['hcloud'] as const;
  * `retryable`: the same change can succeed unaltered once the hint was followed.
  */
 export const operationErrorCodes = {
-  provider_token_rejected: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Replace the token of the connection with a valid one. The cluster then continues automatically.',
-  },
-  provider_permission_denied: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Replace the token of the connection with one with read and write access. The cluster then continues automatically.',
-  },
-  provider_quota_exceeded: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Raise the limits of the cloud project or make the node pools smaller, then retry.',
-  },
-  provider_rate_limited: { fault: 'platform', retryable: true, hint: 'Wait. The cluster retries automatically.' },
-  provider_capacity: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Choose another machine type or region, or wait until the provider has stock.',
-  },
-  provider_dependency: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Remove what the message names from the cloud project, then retry.',
-  },
-  cleanup_blocked: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Remove the objects in the cluster that block its deletion, for example finalizers or webhooks.',
-  },
-  webhook_blocks: {
-    fault: 'user',
-    retryable: true,
-    hint: 'Fix or remove the admission webhook in the cluster that blocks the system, then retry.',
-  },
-  configuration_problem: {
-    fault: 'user',
-    retryable: false,
-    hint: 'Change the specification as described in the message.',
-  },
-  refused_by_garden: { fault: 'user', retryable: false, hint: 'Change the specification as described in the message.' },
-  platform_quota_exceeded: {
-    fault: 'platform',
-    retryable: true,
-    hint: 'Wait. The operators of this service are notified, and the cluster continues automatically once there is capacity.',
-  },
-  field_conflict: {
-    fault: 'platform',
-    retryable: true,
-    hint: 'Agree on the field with the other manager that the message names, then declare it again. The last declaration wins.',
-  },
-  name_collision: { fault: 'platform', retryable: false, hint: 'Ask the operators of this service.' },
+  provider_token_rejected: fixable(
+    'Replace the token of the connection with a valid one. The cluster then continues automatically.',
+  ),
+  provider_permission_denied: fixable(
+    'Replace the token of the connection with one with read and write access. The cluster then continues automatically.',
+  ),
+  provider_quota_exceeded: fixable('Raise the limits of the cloud project or make the node pools smaller, then retry.'),
+  provider_rate_limited: ours('Wait. The cluster retries automatically.'),
+  provider_capacity: fixable('Choose another machine type or region, or wait until the provider has stock.'),
+  provider_dependency: fixable('Remove what the message names from the cloud project, then retry.'),
+  cleanup_blocked: fixable(
+    'Remove the objects in the cluster that block its deletion, for example finalizers or webhooks.',
+  ),
+  webhook_blocks: fixable('Fix or remove the admission webhook in the cluster that blocks the system, then retry.'),
+  configuration_problem: { ...fixable('Change the specification as described in the message.'), retryable: false },
+  refused_by_garden: { ...fixable('Change the specification as described in the message.'), retryable: false },
+  platform_quota_exceeded: ours(
+    'Wait. The operators of this service are notified, and the cluster continues automatically once there is capacity.',
+  ),
+  field_conflict: ours(
+    'Agree on the field with the other manager that the message names, then declare it again. The last declaration wins.',
+  ),
+  name_collision: { ...ours('Ask the operators of this service.'), retryable: false },
   shoot_missing: {
-    fault: 'platform',
+    ...ours('The cluster was deleted outside this service. Delete it here, or ask the operators of this service.'),
     retryable: false,
-    hint: 'The cluster was deleted outside this service. Delete it here, or ask the operators of this service.',
   },
   ...serverErrorCodes,
-  internal_error: { fault: 'platform', retryable: true, hint: 'Ask the operators of this service.' },
+  internal_error: ours('Ask the operators of this service.'),
 } as const satisfies Record<string, { fault: 'user' | 'platform'; retryable: boolean; hint: string }>;
 export type OperationErrorCode = keyof typeof operationErrorCodes;
 /** The codes of cluster operations. */
