@@ -44,15 +44,25 @@ describe('public pages', () => {
       if (path.endsWith('z')) expect(answer.headers['cache-control']).toBe('no-store');
     });
 
+    it('/.well-known/security.txt vouches for its contact for less than a year', async () => {
+      const [, expires = ''] = /^Expires: (\S+)$/m.exec((await send('/.well-known/security.txt')).text) ?? [];
+      const days = (Date.parse(expires) - Date.now()) / 86_400_000;
+
+      expect([days > 170, days < 365]).toEqual([true, true]);
+    });
+
     it('/docs redirects to /docs/', async () => {
       const answer = await send('/docs');
 
       expect([answer.status, answer.headers.location]).toEqual([301, '/docs/']);
     });
 
-    it.each(['/', '/docs/../package.json'])('%s is not found', async (path) => {
-      expectError(await send(path), 404, 'not_found');
-    });
+    it.each(['/', '/docs/../package.json', '/docs/%00', '/docs/%2e%2e/package.json', '/%ff', '//'])(
+      '%s is not found',
+      async (path) => {
+        expectError(await send(path), 404, 'not_found');
+      },
+    );
   });
 
   it.each(['/openapi.json', '/docs/'])(

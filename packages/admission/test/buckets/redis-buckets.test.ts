@@ -3,6 +3,7 @@ import {
   describeEachNeeding,
   describeNeeding,
   type FlakyProxy,
+  freePort,
   missingRedis,
   redisForTests,
   startFlakyProxy,
@@ -11,7 +12,7 @@ import {
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { redisBuckets } from '../../src/buckets/redis-buckets.js';
+import { connectBuckets, redisBuckets } from '../../src/buckets/redis-buckets.js';
 import { type BucketRule, type Buckets, memoryBuckets, type Taken } from '../../src/buckets/token-bucket.js';
 
 const server = await redisForTests();
@@ -33,8 +34,8 @@ let proxies: FlakyProxy[];
 let replicas: Replica[];
 
 beforeEach(() => {
-  if (server === null) return;
   key = `test:${randomUUID()}`;
+  if (server === null) return;
   direct = new Redis(server.url);
   proxies = [];
   replicas = [];
@@ -181,4 +182,14 @@ describeEachNeeding(describe, waysToBeAway, 'while Redis is unavailable ($how)',
     expect(await direct.exists(`corral:limit:${key}`)).toBe(1);
     expect(replica.returns.length).toBe(1);
   });
+});
+
+it('each of several processes grants its part of a limit while Redis cannot be reached', async () => {
+  const redisUrl = `redis://127.0.0.1:${await freePort()}`;
+  const one = connectBuckets({ redisUrl, processes: { count: 3 }, onError: () => undefined });
+
+  const taken = await takeInTurn(one, slow.capacity);
+  one.close();
+
+  expect(allowed(taken)).toBe(slow.capacity / 3);
 });
