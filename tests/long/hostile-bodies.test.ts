@@ -8,7 +8,9 @@ import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../sup
 
 /** The smaller size is within every limit. Work that grows with its square takes far longer than this for the larger one. */
 const SIZES = [60_000, 1_000_000];
-const ANSWERED_WITHIN_MS = 5_000;
+const ANSWERED_WITHIN_MS = 1_000;
+/** A busy machine delays an answer now and then, a body each time. */
+const TRIES = 3;
 const TIMEOUT_MS = 300_000;
 const JSON_TYPE = ['Content-Type', 'application/json'] as const;
 
@@ -38,17 +40,23 @@ const shapes: readonly (readonly [string, string, string])[] = [
   ['', ' ', '{}'],
 ];
 
-/** @param example a valid body, each of whose texts is filled, too */
+/** @param example a valid body, each of whose texts and innermost lists is filled, too */
 function hostileBodies(example: object): Body[] {
   const valid = JSON.stringify(example);
+  const lists = [...valid.matchAll(/\[([^[\]]+)\]/g)].map(
+    ({ 0: { length }, 1: items, index }) =>
+      [valid.slice(0, index + 1), `${items},`, `${items}${valid.slice(index + length - 1)}`] as const,
+  );
   const texts = [...valid.matchAll(/"[^"]*"(?=[,}\]])/g)].flatMap(({ 0: text, index }) =>
     ['x', 'a.'].map((unit) => [valid.slice(0, index + 1), unit, valid.slice(index + text.length - 1)] as const),
   );
   const filled = SIZES.flatMap((bytes) =>
-    [...shapes, ...texts].map(([head, unit, tail]) => head + unit.repeat(bytes / unit.length) + tail),
+    [...shapes, ...lists, ...texts].map(([head, unit, tail]) => head + unit.repeat(bytes / unit.length) + tail),
   );
   const nested = '['.repeat(1_000_000);
+  const members = Array.from({ length: 80_000 }, (_, at) => `"m${at}":0`);
   return [
+    { body: `{${members}}`, headers: [JSON_TYPE] },
     ...filled.map((body) => ({ body, headers: [JSON_TYPE] })),
     { body: gzipSync(nested), headers: [JSON_TYPE, ['Content-Encoding', 'gzip']] },
     { body: brotliCompressSync(nested), headers: [JSON_TYPE, ['Content-Encoding', 'br']] },
@@ -65,14 +73,17 @@ async function findStalls(base: string, prefix: string, credential: readonly [st
       if (requestBody === undefined) continue;
       const target = { method: method.toUpperCase(), path: prefix + path.replaceAll(/\{\w+\}/g, 'acme') };
       for (const { body, headers } of hostileBodies(requestBody.content['application/json']?.example ?? {})) {
-        const sentAt = performance.now();
         const all = [...headers, credential];
-        // The service may also answer by closing the connection while the client still sends.
-        const status = await sendRaw(base, { ...target, body, headers: all }).then(
-          (answer) => answer.status,
-          () => 0,
-        );
-        const ms = performance.now() - sentAt;
+        let [status, ms] = [0, Number.POSITIVE_INFINITY];
+        for (let turn = 0; turn < TRIES && status < 500 && ms > ANSWERED_WITHIN_MS; turn += 1) {
+          const sentAt = performance.now();
+          // The service may also answer by closing the connection while the client still sends.
+          status = await sendRaw(base, { ...target, body, headers: all }).then(
+            (answer) => answer.status,
+            () => 0,
+          );
+          ms = performance.now() - sentAt;
+        }
         if (status >= 500 || ms > ANSWERED_WITHIN_MS)
           found.push(`${method} ${path}: ${status} after ${ms} ms: ${body.toString().slice(0, 100)}`);
       }
