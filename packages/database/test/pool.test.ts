@@ -73,7 +73,7 @@ describe('the pool', () => {
       );
 
       expect(isDatabaseAway(await work)).toBe(true);
-      expect(await backerrorOf(pool)).not.toBe(killed);
+      expect(await backendOf(pool)).not.toBe(killed);
       expect(await countOf(pool, 4)).toBe(0);
     });
   });
@@ -134,7 +134,7 @@ describe('the pool', () => {
     return pool;
   }
 
-  async function backerrorOf(pool: Pool): Promise<number> {
+  async function backendOf(pool: Pool): Promise<number> {
     const { rows } = await pool.query<{ pid: number }>('SELECT pg_backend_pid() AS pid');
     return rows[0]?.pid ?? -1;
   }

@@ -113,7 +113,7 @@ export function testAccess(running: () => RunningConsole): void {
     const page = await running().open('/teams/acme/connections/main/servers/+?number=99');
     await page.getByText('The project of main has no such server.').waitFor();
     const offered = page.getByLabel('Server', { exact: true });
-    const priced = offered.locator(`option[value="${server}"]`, { hasText: / EUR a month · running()$/ });
+    const priced = offered.locator(`option[value="${server}"]`, { hasText: / EUR a month · running$/ });
     await priced.waitFor({ state: 'attached' });
     await offered.selectOption(String(server));
     await page.getByText('can be adopted').waitFor();
