@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { missingOf } from '../support/clients/client-programs.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { readCrashPlan } from '../support/crashes/crash-plan.js';
-import { killInTurns } from '../support/crashes/killer.js';
+import { killWhile } from '../support/crashes/killer.js';
 import {
   clusterHcl,
   pipelineEnv,
@@ -64,29 +64,14 @@ describeNeeding(describe, missingOf(provider), 'the Terraform provider, while bo
 
   /** Kills the cluster API and the reconciler in turn until the work is done. @returns the number of kills */
   async function whileKilled(work: () => Promise<unknown>): Promise<number> {
-    let [kills, isOver] = [0, false];
-    const problems: string[] = [];
-    const victims = [system.apis[0], system.reconcilers[0]].flatMap((program) => program ?? []);
+    let isOver = false;
     const reading = (async () => {
       while (!isOver) await acme.admin.insist({ method: 'GET', path: '/clusters/?limit=1' });
     })();
-    const killing = killInTurns(victims, {
-      seed,
-      isOver: () => isOver || kills >= KILLS,
-      answers: acme.admin.answers,
-      onKill: () => {
-        kills += 1;
-      },
-      onProblem: (problem) => void problems.push(problem),
-    });
-    try {
-      await work();
-    } finally {
+    const killing = { seed, kills: KILLS, answers: acme.admin.answers };
+    return killWhile([...system.apis, ...system.reconcilers], killing, work).finally(() => {
       isOver = true;
-      await Promise.all([killing, reading]);
-      for (const program of victims) await program.untilReady();
-    }
-    expect(problems).toEqual([]);
-    return kills;
+      return reading;
+    });
   }
 });

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from '@jest/globals';
 import fc from 'fast-check';
 import type { Program } from '../system/program.js';
 import { drawer } from './crash-plan.js';
@@ -127,4 +128,37 @@ export async function killInTurns(programs: readonly Killable[], killer: Killer)
     }
   };
   await Promise.all([0, 1].map((number) => lane(drawer(turnArbitrary, seed + number))));
+}
+
+/**
+ * Kills programs in turn until the work is done, or there were enough kills. Afterwards all of them are ready.
+ *
+ * @param work gets the number of kills so far
+ * @returns the number of kills
+ */
+export async function killWhile(
+  programs: readonly Killable[],
+  { seed, kills: wanted, answers }: { readonly seed: number; readonly kills: number; answers(): number },
+  work: (kills: () => number) => Promise<unknown>,
+): Promise<number> {
+  let [kills, isOver] = [0, false];
+  const problems: string[] = [];
+  const killing = killInTurns(programs, {
+    seed,
+    isOver: () => isOver || kills >= wanted,
+    answers,
+    onKill: () => {
+      kills += 1;
+    },
+    onProblem: (problem) => void problems.push(problem),
+  });
+  try {
+    await work(() => kills);
+  } finally {
+    isOver = true;
+    await killing;
+    for (const program of programs) await program.untilReady();
+  }
+  expect(problems).toEqual([]);
+  return kills;
 }
