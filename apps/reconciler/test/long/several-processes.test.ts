@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { leadershipStore } from '../../src/loop/leader.js';
 import type { TestCluster } from '../support/cluster-rows.js';
 import { declaredClusters, isWatching, metric, wakeAll } from '../support/declared-clusters.js';
-import { type Clusters, startClusters } from '../support/start-clusters.js';
+import { type Clusters, type Reconciler, startClusters } from '../support/start-clusters.js';
 import { untilRow } from '../support/until.js';
 
 const HOUR_MS = 3_600_000;
@@ -21,7 +21,8 @@ afterAll(async () => {
 });
 afterEach(() => at.cloud.admin.clearFaults());
 
-const { start, stopAll, declare, declareOne, expectSuccess } = declaredClusters(() => at);
+const { start, stopAll, declare, declareOne, expectSuccess, expectCreatedOnce } = declaredClusters(() => at);
+const passesOf = (reconciler: Reconciler) => metric(reconciler, 'corral_reconcile_passes_total', /^finished$/);
 
 const backends = [
   { backend: 'Postgres', missing: null },
@@ -31,6 +32,18 @@ const backends = [
 describeEachNeeding(describe, backends, 'clusters of several processes, with jobs in $backend', ({ redisUrl }) => {
   afterEach(stopAll);
   const withoutSweep = { redisUrl, intervals: { sweep: HOUR_MS } };
+
+  it('are shared by all of them while the garden is slow, and created once', async () => {
+    const options = { ...withoutSweep, settings: { concurrency: 2 } };
+    const all = [await start(options), await start(options), await start(options)];
+    at.cloud.admin.addFaults({ match: { api: 'garden', method: 'APPLY' }, times: null, effect: { delayMs: 200 } });
+    const clusters = await declare(18);
+
+    for (const reconciler of all) await wakeAll(reconciler, clusters);
+
+    await expectCreatedOnce(clusters);
+    for (const reconciler of all) expect(await passesOf(reconciler)).toBeGreaterThanOrEqual(3);
+  });
 
   it('are carried out by one of them while a call of another one hangs', async () => {
     const settings = { concurrency: 1 };
@@ -101,5 +114,40 @@ describe('clusters of several processes', () => {
     });
 
     expect(await isWatching(other)).toBe(false);
+  });
+
+  it('have their lease released immediately by one that shuts down, although the garden hangs', async () => {
+    // Neither the hanging call nor the lease ends during this test.
+    const settings = { leaseMs: HOUR_MS };
+    const first = await start({ settings });
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
+      times: 1,
+      effect: { hang: true },
+    });
+    const cluster = await declareOne();
+    await first.wake(cluster.id);
+    await waitFor('the pass to hang', () => at.cloud.admin.faults()[0]?.remaining === 0);
+
+    await first.stop();
+
+    expect(await at.row(cluster.id)).toMatchObject({ lease_until: null, is_due: true });
+    const second = await start({ settings, intervals: { sweep: HOUR_MS } });
+    await expectCreatedOnce([cluster]);
+    expect(await metric(second, 'corral_reconcile_passes_total')).toBeGreaterThan(0);
+  });
+
+  it('have one watch, which is handed over', async () => {
+    const reconcilers = [await start(), await start()];
+    const watching = () => Promise.all(reconcilers.map(isWatching));
+    await waitFor('one reconciler to watch', async () => (await watching()).includes(true));
+    expect((await watching()).sort()).toEqual([false, true]);
+    expect(at.cloud.admin.garden.contents().openWatches).toBe(1);
+    const leader = reconcilers[(await watching()).indexOf(true)] as Reconciler;
+    const other = reconcilers.find((each) => each !== leader) as Reconciler;
+
+    await leader.stop();
+
+    await waitFor('the other reconciler to watch', () => isWatching(other));
   });
 });
