@@ -101,7 +101,30 @@ describeNeeding(describe, missing, 'three gateways behind a plain round-robin pr
     for (const served of proxy.served) expect(served).toBeGreaterThanOrEqual(PER_TOKEN);
     expect((await call(team(2).token, 'GET', RECORDS)).status).toBe(200);
   });
+
+  it('grant each its part of a limit while Redis is unavailable, and count together again when it is back', async () => {
+    const part = PER_TOKEN / system.gateways.length;
+
+    await redis.kill();
+    await waitFor('each to grant its part', async () => (await leftOfNewToken()).every((left) => left < part));
+    await redis.start();
+    await waitFor('them to count together', async () => (await leftOfNewToken()).every((left) => left > part));
+  });
 });
+
+/** What each gateway has left for a token that it has not seen before. */
+async function leftOfNewToken(): Promise<number[]> {
+  const token = await system.issueToken(team(0));
+  const answers = await Promise.all(
+    system.gateways.map(({ url }) => callDns(url, { method: 'GET', path: RECORDS, token })),
+  );
+  await system.pool.query(
+    `UPDATE dns_token SET revoked_at = clock_timestamp() WHERE id =
+       (SELECT id FROM dns_token WHERE team_id = $1 ORDER BY created_at DESC LIMIT 1)`,
+    [team(0).id],
+  );
+  return answers.map(({ headers }) => Number(headers.get('ratelimit-remaining')));
+}
 
 describeNeeding(describe, missing, 'an upstream with a small budget', () => {
   beforeAll(() =>
