@@ -86,7 +86,7 @@ export async function openFixedConsole(
   return page;
 }
 
-async function untilLoaded(page: Page): Promise<void> {
+export async function untilLoaded(page: Page): Promise<void> {
   await page.getByText('Live', { exact: true }).waitFor();
   await page.getByRole('heading', { level: 1 }).waitFor();
   await page.waitForLoadState('networkidle');

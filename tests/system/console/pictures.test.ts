@@ -5,13 +5,19 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describeNeeding } from '@corral/testing';
+import { describeNeeding, waitFor } from '@corral/testing';
 import { launchBrowser } from '@corral/testing/browser';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { missingBrowser } from '../../support/console/browser.js';
 import { differenceFrom } from '../../support/console/compare-pictures.js';
-import { type FixedSet, ORIGIN, openFixed, openFixedConsole } from '../../support/console/fixed-console.js';
+import {
+  type FixedSet,
+  ORIGIN,
+  openFixed,
+  openFixedConsole,
+  untilLoaded,
+} from '../../support/console/fixed-console.js';
 import { expectAccessible } from '../../support/console/start-console.js';
 
 /*
@@ -34,6 +40,14 @@ const sets: readonly FixedSet[] = [
   ['pool.acme', 'A', Array.from({ length: 20 }, (_, at) => `198.51.100.${at + 1}`), 60, {}],
   ['www.acme', 'AAAA', ['2001:db8:10::53'], 86_400, {}],
 ];
+const manySets: readonly FixedSet[] = Array.from({ length: 150 }, (_, at) => [
+  `node-${at}.acme`,
+  'A',
+  [`203.0.113.${at}`],
+  null,
+  { env: 'prod' },
+]);
+
 describeNeeding(describe, await missingBrowser(), 'without an installation', () => {
   let folder: string;
   let browser: Browser;
@@ -81,5 +95,45 @@ describeNeeding(describe, await missingBrowser(), 'without an installation', () 
     await expectAccessible(page);
     expect(await page.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)).toBe(0);
     expect(await differenceOf(page, `${name}-${colorScheme}`)).toBeLessThanOrEqual(SHARE_MAX);
+  });
+
+  it('the list shows at least 20 of 150 record sets at once, and needs no more than 10,000 pixels for them on a phone', async () => {
+    const page = await openFixedConsole(browser, '/dns/records', manySets);
+    const whole = await page.evaluate(
+      () =>
+        [...document.querySelectorAll('tbody tr')].filter((row) => {
+          const { top, bottom } = row.getBoundingClientRect();
+          return top >= 0 && bottom <= window.innerHeight;
+        }).length,
+    );
+    expect(whole).toBeGreaterThanOrEqual(20);
+    await page.setViewportSize({ width: 390, height: 800 });
+    await waitFor('a list of two lines each', async () => {
+      const height = await page.evaluate(() => document.documentElement.scrollHeight);
+      return height > 6_000 && height <= 10_000;
+    });
+    await page.close();
+  });
+
+  /* The time of the processor counts, which does not depend on what else runs. */
+  it.each([
+    ['home', '', 1_000],
+    ['150 record sets', '/dns/records', 1_500],
+  ] as const)('a processor that is four times slower shows %s in time', async (_, path, msMax) => {
+    const page = await openFixedConsole(browser, path, manySets);
+    const protocol = await page.context().newCDPSession(page);
+    await protocol.send('Performance.enable', { timeDomain: 'threadTicks' });
+    const usedMs = async (): Promise<number> => {
+      const { metrics } = await protocol.send('Performance.getMetrics');
+      return (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? Number.NaN) * 1_000;
+    };
+    // The first loads fill caches, and compile.
+    await waitFor(`a load of at most ${msMax} ms`, async () => {
+      const before = await usedMs();
+      await page.reload();
+      await untilLoaded(page);
+      return 4 * ((await usedMs()) - before) <= msMax;
+    });
+    await page.close();
   });
 });
