@@ -40,8 +40,8 @@ export async function recordRowChanges(pool: Pool, tables: readonly string[]): P
       .join('\n')}`);
 }
 
-/** Enough for a few seconds of reading. A long run has hundreds of thousands of changes. */
-const PER_READ = 20_000;
+/** Read in a moment, also on a loaded machine. A long run has hundreds of thousands of changes. */
+const PER_READ = 2_000;
 
 export async function readRowChanges(pool: Pool): Promise<RowChange[]> {
   const changes: RowChange[] = [];

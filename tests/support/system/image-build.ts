@@ -54,7 +54,9 @@ export async function rehearseBuild(
       stage.workdir = text;
       mkdirSync(join(stage.folder, text), { recursive: true });
     } else if (keyword === 'COPY') {
-      const from = (instruction as Copy).getFromFlag()?.getValue();
+      // `getFromFlag` finds the flag only where it is the only one.
+      const flags = (instruction as Copy).getFlags();
+      const from = flags.find((flag) => flag.getName() === 'from')?.getValue();
       copyInto(stage, from == null ? context : join(root, from), wordsOf(instruction));
     } else if (keyword === 'RUN') {
       commitAll(root);
