@@ -296,8 +296,14 @@ describe('what a token says of itself', () => {
       const { id: createdById } = await userStore(gateway.prisma).createUser({ email: 'ada@example.test' });
       const { id: accountId } = await gateway.prisma.serviceAccount.create({
         data: {
-          ...{ teamId, createdById, name: 'ci', role: 'member', clusters: ['*'] },
-          ...{ actions: ['read', 'change', 'delete'], dnsWithinName: 'ci.piped', dnsWithinTypes: ['A'] },
+          teamId,
+          createdById,
+          name: 'ci',
+          role: 'member',
+          clusters: ['*'],
+          actions: ['read', 'change', 'delete'],
+          dnsWithinName: 'ci.piped',
+          dnsWithinTypes: ['A'],
         },
       });
       const text = mintAccountToken();

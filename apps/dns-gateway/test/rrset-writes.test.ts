@@ -214,8 +214,11 @@ describe('writes', () => {
     );
 
     const ofAdd = ({ headers }: Answer, state: string) => ({
-      ...{ token_id: gateway.acme.tokenId, type: 'A', operation: 'add_records' },
-      ...{ state, request_id: headers.get('x-correlation-id') },
+      token_id: gateway.acme.tokenId,
+      type: 'A',
+      operation: 'add_records',
+      state,
+      request_id: headers.get('x-correlation-id'),
     });
     expect(rows).toMatchObject([
       { operation: 'create', state: 'completed', upstream_status: 201 },
@@ -253,8 +256,15 @@ describe('writes through two gateways', () => {
     return rows;
   }
   const of = (code: string, count: number) => ({
-    ...{ type: 'A', operation: 'create', state: 'unsent', code, count },
-    ...{ own: true, token: true, once: true, bodies: 0 },
+    type: 'A',
+    operation: 'create',
+    state: 'unsent',
+    code,
+    count,
+    own: true,
+    token: true,
+    once: true,
+    bodies: 0,
   });
 
   describe('a write that is refused before it is sent', () => {

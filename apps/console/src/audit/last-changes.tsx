@@ -40,8 +40,12 @@ export function LastChanges({ title, cluster, children }: LastChangesProps) {
           {(all) =>
             children(
               all.slice(0, SHOWN).map(({ id, createdAt, createdBy, kind, target }) => ({
-                ...{ id, at: createdAt, who: createdBy?.displayName ?? 'Corral' },
-                ...{ action: kind, target: target.name, fields: [] },
+                id,
+                at: createdAt,
+                who: createdBy?.displayName ?? 'Corral',
+                action: kind,
+                target: target.name,
+                fields: [],
               })),
             )
           }
@@ -60,8 +64,12 @@ export function LastChanges({ title, cluster, children }: LastChangesProps) {
         {({ items }) =>
           children(
             items.map(({ id, createdAt, actor, action, target, changes }) => ({
-              ...{ id, at: createdAt, who: actorOf({ actor }) },
-              ...{ action, target: target.name, fields: changes ?? [] },
+              id,
+              at: createdAt,
+              who: actorOf({ actor }),
+              action,
+              target: target.name,
+              fields: changes ?? [],
             })),
           )
         }

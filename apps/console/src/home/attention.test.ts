@@ -46,8 +46,12 @@ describe('what needs attention', () => {
   const pools = { nodePools: [{ name: 'metal', nodes: { ready: 0, total: 0 } }] };
   const metal = { ...cluster('web', pools), spec: { nodePools: [{ name: 'metal', source: 'dedicated', maximum: 1 }] } };
   const dangling = ['www.acme', 'api.acme'].map((name) => ({
-    ...{ zone: 'example.test', name, type: 'A' as const, values: ['192.0.2.1'] },
-    ...{ goneAt: inDays(-1), reason: 'It was a node.' },
+    zone: 'example.test',
+    name,
+    type: 'A' as const,
+    values: ['192.0.2.1'],
+    goneAt: inDays(-1),
+    reason: 'It was a node.',
   }));
   it.each<[string, HomeFacts, object]>([
     [

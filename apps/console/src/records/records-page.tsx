@@ -128,7 +128,12 @@ export function RecordsPage() {
                 </Empty>
               ) : (
                 <RecordsGrid
-                  {...{ selected, staged, fresh, changedBy, onSeen, editor }}
+                  selected={selected}
+                  staged={staged}
+                  fresh={fresh}
+                  changedBy={changedBy}
+                  onSeen={onSeen}
+                  editor={editor}
                   isReadOnly={!can('createRrset')}
                   zoneName={known.zone.name}
                   rrsets={shown}

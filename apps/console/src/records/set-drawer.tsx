@@ -62,7 +62,12 @@ export function SetDrawer({ name, type, zoneName, rrset, lastChange, onClose, on
         <Snippet label="query" text={`dig +short ${fullName} ${type}`} />
         <Section title="History">
           {can('listAudit') ? (
-            <History {...{ name, type, onRestore }} present={rrset === undefined ? null : contentOf(rrset)} />
+            <History
+              name={name}
+              type={type}
+              onRestore={onRestore}
+              present={rrset === undefined ? null : contentOf(rrset)}
+            />
           ) : (
             <Empty>Only administrators see the history.</Empty>
           )}

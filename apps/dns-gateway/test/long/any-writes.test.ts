@@ -86,7 +86,9 @@ describe('any writes', () => {
     const below = { create: [], delete: [name, type], update: [name, type] } as Partial<Record<string, string[]>>;
     const segments = ['zones', String(zoneId), 'rrsets', ...(below[operation] ?? [name, type, 'actions', operation])];
     return upstream.write({
-      ...{ team: 'acme', method, segments },
+      team: 'acme',
+      method,
+      segments,
       body: sent === null ? null : Buffer.from(JSON.stringify(sent)),
     });
   }

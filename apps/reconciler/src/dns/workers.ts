@@ -96,7 +96,15 @@ export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOpt
     endRrsets: end,
     lookUpActions: lookUp,
     handlers: dnsHandlers({
-      ...{ settle, lookUp, sync, syncDemos, expire, clear, end, queue, graceMs },
+      settle,
+      lookUp,
+      sync,
+      syncDemos,
+      expire,
+      clear,
+      end,
+      queue,
+      graceMs,
       holds: holdStore(prisma),
     }),
     /** One pass of each loop, and room for a request. */
@@ -105,8 +113,6 @@ export function buildDnsWorkers(services: Services, { settings, hcloud }: DnsOpt
     start: () => void queue.nudge('zone-sync', { reason: 'start' }, { jobId: 'start' }),
   };
 }
-
-export type DnsWorkers = ReturnType<typeof buildDnsWorkers>;
 
 type Sync = (request: SyncRequest, signal: AbortSignal) => Promise<SyncResult>;
 
