@@ -87,9 +87,6 @@ export function found<T>(record: T | null): T {
 
 const sentenceOf = (pointer: string, message: string): string => `${placeOf(pointer) || 'The request'} ${message}.`;
 
-/** A name as a part of a JSON pointer (RFC 6901). */
-export const pointerPart = (name: string): string => name.replaceAll('~', '~0').replaceAll('/', '~1');
-
 /** One invalid field that the schema cannot detect. */
 export const invalidField = (code: ProblemCode, pointer: string, message: string): Problem =>
   new Problem(code, sentenceOf(pointer, message), { errors: [{ pointer, message }] });

@@ -1,4 +1,5 @@
 import type { ErrorObject } from 'ajv';
+import { namesIn } from './json-pointer.js';
 import { sentenceOfPattern } from './text-rules.js';
 
 /*
@@ -83,9 +84,6 @@ const counted = (count: number, what: string): string => `${count} ${what}${coun
  * @returns empty for the body itself
  */
 export const placeOf = (pointer: string): string =>
-  pointer
-    .split('/')
-    .slice(1)
-    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+  namesIn(pointer)
     .map((part, index) => (/^\d+$/.test(part) ? `[${part}]` : index === 0 ? part : `.${part}`))
     .join('');

@@ -62,6 +62,7 @@ export * from './dns/zone-file/parse-zone-file.js';
 export { writeZoneFile } from './dns/zone-file/write-zone-file.js';
 export { placeOf } from './field-messages.js';
 export * from './ids.js';
+export { namesIn, pointerPart } from './json-pointer.js';
 export { InvalidBody, type InvalidField, isObject, type JsonObject } from './parser-for.js';
 export * from './retention.js';
 export * from './team-quotas.js';

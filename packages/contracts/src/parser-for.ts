@@ -1,5 +1,6 @@
 import { Ajv, type ErrorObject, type Options, type ValidateFunction } from 'ajv';
 import { messageOf, placeOf } from './field-messages.js';
+import { pointerPart } from './json-pointer.js';
 import { cutText } from './text-rules.js';
 
 export type JsonObject = Record<string, unknown>;
@@ -179,9 +180,7 @@ function fieldsOf({ errors }: ValidateFunction): InvalidField[] {
 function fieldOf(error: ErrorObject): InvalidField {
   const { params } = error;
   const member: string | undefined = params.missingProperty ?? params.additionalProperty;
-  const path = member === undefined ? error.instancePath : `${error.instancePath}/${escaped(member)}`;
+  const path = member === undefined ? error.instancePath : `${error.instancePath}/${pointerPart(member)}`;
   const pointer = cutText(path, pointerCharacters);
   return { name: placeOf(pointer), pointer, message: messageOf(error) };
 }
-
-const escaped = (member: string): string => member.replaceAll('~', '~0').replaceAll('/', '~1');

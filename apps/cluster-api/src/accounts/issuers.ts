@@ -1,8 +1,8 @@
-import { clusterLimits, type TrustedIssuerSpec, textRules } from '@corral/contracts';
+import { clusterLimits, pointerPart, type TrustedIssuerSpec, textRules } from '@corral/contracts';
 import { changesOf, recordAudit } from '../audit/record-audit.js';
 import type { PersonCaller } from '../changes/caller.js';
 import type { ChangeTeam } from '../changes/team-changes.js';
-import { found, invalidField, Problem, pointerPart } from '../problem.js';
+import { found, invalidField, Problem } from '../problem.js';
 import type { IssuerCalls } from '../token-exchange/issuer-calls.js';
 import { faultOfConditions } from './claim-conditions.js';
 import {

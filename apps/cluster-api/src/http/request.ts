@@ -10,6 +10,7 @@ import {
   type OperationKind,
   type OperationState,
   parseTime,
+  pointerPart,
 } from '@corral/contracts';
 import { bytesOf, jsonObjectOf, queryOf } from '@corral/http-api';
 import type { Request, RequestHandler, Response } from 'express';
@@ -17,7 +18,7 @@ import type { KeyedRequest } from '../changes/caller.js';
 import { type EntityTags, includesTag, type Preconditions, quoted } from '../changes/entity-tag.js';
 import { type OperationContext, operationUrl } from '../operations/view.js';
 import { type Cursor, parseCursor } from '../paging.js';
-import { invalidField, Problem, pointerPart } from '../problem.js';
+import { invalidField, Problem } from '../problem.js';
 
 /* What a request says in its query, headers and body, and the headers of its answer. */
 

@@ -1,8 +1,8 @@
 import { isManaged, type KnownPrices, nodePriceOf } from '@corral/cluster-data';
-import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
+import { type ClusterSpec, type NodePoolSpec, pointerPart } from '@corral/contracts';
 import type { GardenFeature } from '@corral/garden';
 import type Big from 'big.js';
-import { checkAll, invalidField, Problem, pointerPart, unsupportedByGarden } from '../problem.js';
+import { checkAll, invalidField, Problem, unsupportedByGarden } from '../problem.js';
 
 /** JSON pointers (RFC 6901) to node pools in the body of a request. */
 export interface PoolPointers {

@@ -13,9 +13,8 @@ export function notificationRoutes({ prisma }: Services) {
     },
 
     async putNotifications(req, res) {
-      const { userId } = signedInOf(res);
-      await setNotifications(prisma, userId, parseNotificationsPut(bodyOf(req)).kinds);
-      res.json({ kinds: await listNotifications(prisma, userId) });
+      const { kinds } = parseNotificationsPut(bodyOf(req));
+      res.json({ kinds: await setNotifications(prisma, signedInOf(res).userId, kinds) });
     },
   } satisfies Partial<Record<ClusterOperationId, RequestHandler>>;
 }

@@ -5,16 +5,18 @@ import type { Prisma } from '@corral/database';
 
 /** Finds which mails a person gets. */
 export async function listNotifications(prisma: Prisma, userId: UserId): Promise<NotificationKind[]> {
-  const { mutedNotifications } = await prisma.user.findUniqueOrThrow({ where: { id: userId } });
-  return notificationKinds.filter((kind) => !mutedNotifications.includes(kind));
+  return shown(await prisma.user.findUniqueOrThrow({ where: { id: userId } }));
 }
 
-/** Sets which mails a person gets. */
+/** Sets which mails a person gets. @returns them in their order */
 export async function setNotifications(
   prisma: Prisma,
   userId: UserId,
   kinds: readonly NotificationKind[],
-): Promise<void> {
+): Promise<NotificationKind[]> {
   const mutedNotifications = notificationKinds.filter((kind) => !kinds.includes(kind));
-  await prisma.user.update({ where: { id: userId }, data: { mutedNotifications } });
+  return shown(await prisma.user.update({ where: { id: userId }, data: { mutedNotifications } }));
 }
+
+const shown = ({ mutedNotifications }: { readonly mutedNotifications: readonly string[] }): NotificationKind[] =>
+  notificationKinds.filter((kind) => !mutedNotifications.includes(kind));

@@ -1,4 +1,4 @@
-import { InvalidBody } from '@corral/contracts';
+import { InvalidBody, namesIn } from '@corral/contracts';
 import { asProblem, combined, Problem, problemOfBody } from '../../problem.js';
 
 /**
@@ -75,7 +75,7 @@ const dependencies: readonly { readonly field: RegExp; readonly on: string }[] =
 export function validPartOf(body: object, invalid: readonly string[]): ValidPart | null {
   const spec = 'spec' in body ? body.spec : null;
   if (typeof spec !== 'object' || spec === null || Array.isArray(spec)) return null;
-  const paths = invalid.map((pointer) => pointer.split('/').slice(1).map(unescaped));
+  const paths = invalid.map(namesIn);
   if (paths.some(([top, field]) => top === undefined || (top === 'spec' && field === undefined))) return null;
   const fieldsOut = new Set<string>();
   const poolsOut = new Set<number>();
@@ -105,5 +105,3 @@ function holds(pointer: string, fieldsOut: ReadonlySet<string>, poolsOut: Readon
   if (field === 'nodePools' && (index === undefined ? poolsOut.size > 0 : poolsOut.has(Number(index)))) return false;
   return dependencies.every(({ field: dependent, on }) => !dependent.test(pointer) || !fieldsOut.has(on));
 }
-
-const unescaped = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~');
