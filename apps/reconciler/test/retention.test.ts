@@ -6,7 +6,7 @@ import { deleteRows } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { countOperations, openOperationMetrics, operationEndMetrics } from '../src/upkeep/operations.js';
 import { operatorMetrics } from '../src/upkeep/operator-metrics.js';
-import { tableSizeMetrics } from '../src/upkeep/retention.js';
+import { ownTables, tableSizeMetrics, tableSizes } from '../src/upkeep/retention.js';
 import { type ClusterRows, openClusterRows, type TestTeam } from './support/cluster-rows.js';
 import { oldRows, smallSteps, sweep, ZONE_ID } from './support/sweep-rows.js';
 
@@ -527,20 +527,23 @@ describe('operations and sizes', () => {
   describe('the sizes of tables', () => {
     beforeAll(() => deleteRows(at.pool));
 
-    it('are reported for each of our tables', async () => {
+    it('are reported for each of our tables, and no others', async () => {
+      await at.pool.query('CREATE TABLE somebody_elses (id int)');
       await at.pool.query('ANALYZE');
       const all = createMetrics({ service: 'test' });
-      tableSizeMetrics(all, at.pool);
+      tableSizeMetrics(all, tableSizes(at.pool));
 
       const text = await all.registry.metrics();
 
-      const { rows } = await at.pool.query(
-        `SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename <> '_prisma_migrations'`,
-      );
       for (const kind of ['rows', 'bytes']) {
         const tables = [...text.matchAll(new RegExp(`^corral_table_${kind}\\{(?:.*,)?table="(\\w+)".*$`, 'gm'))];
-        expect(tables.map(([, table]) => table).sort()).toEqual(rows.map(({ tablename }) => tablename).sort());
+        expect(tables.map(([, table]) => table).sort()).toEqual([...ownTables].sort());
       }
+      const { rows } = await at.pool.query(
+        `SELECT tablename FROM pg_tables WHERE schemaname = 'public'
+         AND tablename NOT IN ('_prisma_migrations', 'somebody_elses')`,
+      );
+      expect(rows.map(({ tablename }) => tablename).sort()).toEqual([...ownTables].sort());
     });
   });
 });
