@@ -1,4 +1,5 @@
 import { checkDnsAnswer } from '@corral/contracts';
+import { type FlakyProxy, startFlakyProxy } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectRefusal } from './support/expect-refusal.js';
 import { startGateway, type TestGateway, ZONE } from './support/start-gateway.js';
@@ -45,14 +46,22 @@ describe('record sets', () => {
       checkDnsAnswer.rrsetList(answer.json);
       expect(idsOf(answer)).toEqual(ofAcme);
       expect(answer.json.meta.pagination.total_entries).toBe(6);
-      expect((await gateway.call('GET', `/zones/${gateway.zoneId}/rrsets`)).text).toBe(answer.text);
       expect(gateway.upstreamCalls()).toBe(before);
     });
 
-    it('shows another team its own sets, and a narrowed token those at and below its name', async () => {
+    it('gives the same answer for the ID of the zone', async () => {
+      const byId = await gateway.call('GET', `/zones/${gateway.zoneId}/rrsets`);
+
+      expect(byId.text).toBe((await list()).text);
+    });
+
+    it('shows another team its own sets', async () => {
+      expect(idsOf(await list('', gateway.globex.token))).toEqual(['acme.globex/A', 'globex/A']);
+    });
+
+    it('shows a narrowed token the sets at and below its name', async () => {
       const { token } = await gateway.issueToken(gateway.acme, { withinName: 'prod.acme' });
 
-      expect(idsOf(await list('', gateway.globex.token))).toEqual(['acme.globex/A', 'globex/A']);
       expect(idsOf(await list('', token))).toEqual(['a.prod.acme/A']);
     });
 
@@ -136,7 +145,14 @@ describe('zones', () => {
       expect(answer.status).toBe(200);
       checkDnsAnswer.zoneList(answer.json);
       expect(answer.json.zones).toMatchObject([{ id: gateway.zoneId, name: ZONE, mode: 'primary' }]);
-      expect(answer.json.meta.pagination).toMatchObject({ per_page: 25, last_page: 1, total_entries: 1 });
+      expect(answer.json.meta.pagination).toEqual({
+        page: 1,
+        per_page: 25,
+        previous_page: null,
+        next_page: null,
+        last_page: 1,
+        total_entries: 1,
+      });
       expect(gateway.upstreamCalls()).toBe(before);
     });
 
@@ -160,8 +176,15 @@ describe('zones', () => {
       expect(byName.status).toBe(200);
       checkDnsAnswer.zone(byName.json);
       expect(byId.text).toBe(byName.text);
-      // Some clients cut the text.
-      expect(byName.text.startsWith(`{"zone":{"id":${gateway.zoneId},"name":"${ZONE}"`)).toBe(true);
+    });
+
+    it('states id and name first, for clients that cut the text', async () => {
+      expect((await get(`/zones/${ZONE}`)).text).toMatch(
+        new RegExp(`^\\{"zone":\\{"id":${gateway.zoneId},"name":"${ZONE}"`),
+      );
+      expect((await get('/zones')).text).toMatch(
+        new RegExp(`^\\{"zones":\\[\\{"id":${gateway.zoneId},"name":"${ZONE}"`),
+      );
     });
 
     it.each(['other.test', '07001', '%00'])('%s does not exist', async (zone) => {
@@ -169,25 +192,73 @@ describe('zones', () => {
     });
   });
 
-  it('the record count of a zone counts only the records of the team', async () => {
-    const team = await gateway.createTeam('counted');
-    const create = (name: string, of: { token: string }, values: number) => {
-      const records = Array.from({ length: values }, (_, at) => ({ value: `192.0.2.${at}` }));
-      return gateway.call('POST', `/zones/${ZONE}/rrsets`, { token: of.token, body: { name, type: 'A', records } });
-    };
-    await create('a.counted', team, 3);
-    await create('in.counted', team, 2);
-    await create('a.uncounted', await gateway.createTeam('uncounted'), 7);
-    const { token } = await gateway.issueToken(team, { withinName: 'in.counted' });
+  describe('the record count of a zone', () => {
+    it('counts only the records of the team', async () => {
+      const team = await gateway.createTeam('counted');
+      const create = (name: string, of: { token: string }, values: number) => {
+        const records = Array.from({ length: values }, (_, at) => ({ value: `192.0.2.${at}` }));
+        return gateway.call('POST', `/zones/${ZONE}/rrsets`, { token: of.token, body: { name, type: 'A', records } });
+      };
+      await create('a.counted', team, 3);
+      await create('in.counted', team, 2);
+      await create('a.uncounted', await gateway.createTeam('uncounted'), 7);
+      const { token } = await gateway.issueToken(team, { withinName: 'in.counted' });
 
-    const counts = async (of: string) => {
-      const [one, list] = await Promise.all(
-        [`/zones/${ZONE}`, '/zones'].map((path) => gateway.call('GET', path, { token: of })),
-      );
-      checkDnsAnswer.zone(one?.json);
-      return [one?.json.zone.record_count, list?.json.zones[0].record_count];
-    };
-    expect(await counts(team.token)).toEqual([5, 5]);
-    expect(await counts(token)).toEqual([2, 2]);
+      const counts = async (of: string) => {
+        const [one, list] = await Promise.all(
+          [`/zones/${ZONE}`, '/zones'].map((path) => gateway.call('GET', path, { token: of })),
+        );
+        checkDnsAnswer.zone(one?.json);
+        return [one?.json.zone.record_count, list?.json.zones[0].record_count];
+      };
+      expect(await counts(team.token)).toEqual([5, 5]);
+      expect(await counts(token)).toEqual([2, 2]);
+    });
+  });
+});
+
+describe('large teams', () => {
+  /** So many, and so large, that all of them together are much more than a page. */
+  const [SETS, COMMENT_BYTES] = [2_000, 4_000];
+
+  let through: TestGateway;
+  let toDatabase: FlakyProxy;
+  let token: string;
+  beforeAll(async () => {
+    ({ token } = await gateway.createTeam('large'));
+    const url = new URL(gateway.databaseUrl);
+    toDatabase = await startFlakyProxy({ host: url.hostname, port: Number(url.port) });
+    url.port = String(toDatabase.port);
+    through = await startGateway({ beside: { ...gateway, databaseUrl: url.href } });
+    await gateway.pool.query(
+      `INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body)
+       SELECT $1, name, 'A', 'large', 1,
+              json_build_object('id', name || '/A', 'name', name, 'type', 'A', 'ttl', 300,
+                                'labels', json_build_object('env', CASE WHEN n % 10 = 0 THEN 'prod' ELSE 'test' END),
+                                'protection', json_build_object('change', false),
+                                'records', json_build_array(json_build_object('value', '192.0.2.1', 'comment', repeat('c', $3))),
+                                'zone', $1::bigint)::text
+       FROM (SELECT n, 's' || n || '.large' AS name FROM generate_series(1, $2::int) AS n) AS named`,
+      [gateway.zoneId, SETS, COMMENT_BYTES],
+    );
+  });
+  afterAll(async () => {
+    await through.close();
+    await toDatabase.close();
+  });
+
+  describe('a list of a team with many large record sets', () => {
+    it.each(['?page=60', '?sort=created:desc', '?label_selector=env=prod'])(
+      'takes no more from the database than its page: %s',
+      async (query) => {
+        await through.call('GET', `/zones/${ZONE}`, { token });
+        const before = toDatabase.bytesSent();
+
+        const { status, text, json } = await through.call('GET', `/zones/${ZONE}/rrsets${query}`, { token });
+
+        expect([status, json.rrsets.length]).toEqual([200, 25]);
+        expect(toDatabase.bytesSent() - before).toBeLessThan(2 * text.length);
+      },
+    );
   });
 });
