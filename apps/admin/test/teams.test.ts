@@ -532,6 +532,12 @@ describe('quotas', () => {
       expect(out).toContain('It keeps that, and gets nothing more.');
       expect((await admin.json<{ limits: { records: number } }>('usage', 'acme')).limits.records).toBe(1);
     });
+
+    it('stay as they are when a new one is refused', async () => {
+      expect((await admin.run('team', 'set-quota', 'acme', '--clusters', '1001')).code).toBe(2);
+      expect((await admin.run('team', 'set-quota', 'acme')).code).toBe(1);
+      expect(Object.values(await limits())).toEqual(Array(5).fill('default'));
+    });
   });
 
   describe('the limits of requests of a team', () => {
@@ -566,6 +572,12 @@ describe('quotas', () => {
         `SELECT changes FROM audit_entry WHERE action = 'team.set_limit' ORDER BY created_at LIMIT 1`,
       );
       expect(rows[0].changes).toContainEqual({ pointer: '/limits/dnsRequests', from: null, to: 1200 });
+    });
+
+    it('stay as they are when new ones are refused', async () => {
+      expect((await admin.run('team', 'set-limit', 'acme', '--dns-requests', '0')).code).toBe(2);
+      expect((await admin.run('team', 'set-limit', 'acme')).code).toBe(1);
+      expect((await shown()).every(({ isDefault }) => isDefault)).toBe(true);
     });
   });
 
@@ -656,10 +668,12 @@ describe('course', () => {
     await admin.pool.query(`UPDATE demo SET expires_at = now() - interval '1 s' WHERE label = 'dry-run-3'`);
 
     const shown = await admin.json('course', 'end', 'DRY-RUN');
-    const { out } = await admin.run('course', 'end', 'DRY-RUN');
+    const { code, out } = await admin.run('course', 'end', 'DRY-RUN');
 
-    const demos = [1, 2].map((n) => expect.objectContaining({ name: `dry-run-${n}.demo.example.test` }));
+    const times = { createdAt: expect.any(String), expiresAt: expect.any(String) };
+    const demos = [1, 2].map((n) => ({ name: `dry-run-${n}.demo.example.test`, ...times }));
     expect(shown).toEqual({ code: 'DRY-RUN', dryRun: true, demos });
+    expect(code).toBe(0);
     expect(out).toContain('To deactivate DRY-RUN and end its live demos (2), add --yes.');
     expect(await listed('DRY-RUN')).toMatchObject({ liveDemos: 2, deactivatedAt: null });
   });
