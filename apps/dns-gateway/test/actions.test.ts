@@ -159,7 +159,14 @@ describe('reads of actions', () => {
 
       checkDnsAnswer.actionPage(first.json);
       expect([idsOf(first), idsOf(last)]).toEqual([ids.slice(0, 2), ids.slice(4)]);
-      expect(first.json.meta.pagination).toMatchObject({ per_page: 2, next_page: 2, last_page: 3, total_entries: 5 });
+      expect(first.json.meta.pagination).toEqual({
+        page: 1,
+        per_page: 2,
+        previous_page: null,
+        next_page: 2,
+        last_page: 3,
+        total_entries: 5,
+      });
       expect(idsOf(await get(`${path}?sort=id:desc`, team.token))).toEqual(ids.toReversed());
       expect(idsOf(await get(`${path}?sort=command&sort=started:desc`, team.token))).toEqual(ids.toReversed());
     });

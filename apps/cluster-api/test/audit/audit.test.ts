@@ -65,7 +65,7 @@ describe('audit', () => {
         beforeBody: '{"ttl":300,"records":[]}',
       });
 
-      expect((await list('kind=dns')).items).toMatchObject([
+      expect((await list('kind=dns')).items).toEqual([
         {
           id,
           kind: 'dns',
@@ -81,9 +81,21 @@ describe('audit', () => {
             requestBody: { records: [{ value: '192.0.2.1', comment: 'web' }] },
             upstreamBody: { action: { id: 1, status: 'running' } },
             foundBody: null,
+            foundApplied: null,
+            completedAt: null,
+            count: 1,
+            refusalCode: null,
+            requestBodyCut: null,
+            upstreamBodyCut: null,
+            foundBodyCut: null,
             beforeBody: { ttl: 300, records: [] },
+            beforeBodyCut: null,
             afterBody: null,
+            afterBodyCut: null,
           },
+          requestId: null,
+          changes: null,
+          detail: {},
           createdAt: '2020-01-02T12:00:00.000Z',
         },
       ]);

@@ -66,7 +66,13 @@ describe('connections', () => {
 
       expect(body).toMatchObject({
         code: 'validation_failed',
-        errors: [{ pointer: '/spec/token', detail: 'spec.token is required for a new connection.' }],
+        errors: [
+          {
+            pointer: '/spec/token',
+            message: 'is required for a new connection',
+            detail: 'spec.token is required for a new connection.',
+          },
+        ],
       });
       expect([on.provider.shown, await on.auditOf()]).toEqual([[], []]);
     });
