@@ -120,7 +120,7 @@ function reportReads(compared: readonly Compared[]): Aim[] {
     ),
   );
   if (compared.some(({ powerDns }) => powerDns === null)) {
-    say('PowerDNS is not installed (Debian: pdns-server, pdns-backend-sqlite3, sqlite3).\n');
+    say('PowerDNS is not installed (Debian: pdns-server, pdns-backend-pgsql).\n');
   }
   return aims;
 }

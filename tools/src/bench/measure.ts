@@ -35,7 +35,7 @@ export interface Measured {
 
 const [READ_MS, CHANGE_MS, WRITE_MORE_MS, GARDEN_MS, QUIET_PERCENT] = [25, 100, 30, 250, 1];
 /** Time for what a start has left, and for code that is not compiled yet. */
-const [SETTLE_MS, WARM_UP_SECONDS] = [30_000, 20];
+const [SETTLE_MS, WARM_UP_SECONDS] = [30_000, 60];
 const QUIET_MS = 30_000;
 /** The last change arrives in the garden within this time. */
 const REST_MS = 3_000;

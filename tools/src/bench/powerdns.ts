@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { Agent } from 'node:http';
 import { join } from 'node:path';
+import { connectPool } from '@corral/database';
 import { freePort, startProcess } from '@corral/testing';
 import { mustExchange } from '../rig/exchange.js';
 import type { Rig } from '../rig/rig.js';
@@ -15,32 +16,35 @@ export interface Reads {
 }
 
 const PROGRAM = 'pdns_server';
-const SCHEMA = '/usr/share/pdns-backend-sqlite3/schema/schema.sqlite3.sql';
+const SCHEMA = '/usr/share/pdns-backend-pgsql/schema/schema.pgsql.sql';
 const KEY = 'key-of-the-benchmark';
+const DATABASE = 'powerdns';
 
 /**
- * Starts PowerDNS on SQLite, with default settings except for addresses. Its zone only has the sets of a page: its API lists whole
- * zones.
+ * Starts PowerDNS on the same Postgres, with default settings except for addresses. Its zone only has the sets of a page: its API
+ * lists whole zones.
  *
  * @param names the names, below the zone, of record sets with one address each
- * @returns its HTTP API, or null if it is not installed (Debian: `pdns-server`, `pdns-backend-sqlite3` and `sqlite3`)
+ * @returns its HTTP API, or null if it is not installed (Debian: `pdns-server` and `pdns-backend-pgsql`)
  */
 export async function startPowerDns(rig: Rig, zone: string, names: readonly string[]): Promise<Reads | null> {
-  const isInstalled = [PROGRAM, 'sqlite3'].every((program) => spawnSync(program, ['--version']).error === undefined);
+  const isInstalled = spawnSync(PROGRAM, ['--version']).error === undefined;
   if (!isInstalled || !existsSync(SCHEMA)) return null;
   const folder = join(rig.folder, 'powerdns');
   mkdirSync(folder);
-  const database = join(folder, 'powerdns.sqlite3');
-  const made = spawnSync('sqlite3', [database], { input: readFileSync(SCHEMA) });
-  if (made.status !== 0) throw new Error(`The database of PowerDNS could not be made: ${made.stderr}`);
+  const database = await makeDatabase(rig);
   const port = await freePort();
   const settings = {
     'config-dir': folder,
     'socket-dir': folder,
     daemon: 'no',
     guardian: 'no',
-    launch: 'gsqlite3',
-    'gsqlite3-database': database,
+    launch: 'gpgsql',
+    'gpgsql-host': database.hostname,
+    'gpgsql-port': database.port,
+    'gpgsql-user': decodeURIComponent(database.username),
+    'gpgsql-password': decodeURIComponent(database.password),
+    'gpgsql-dbname': DATABASE,
     'local-address': '127.0.0.1',
     'local-port': String(await freePort()),
     api: 'yes',
@@ -70,4 +74,23 @@ export async function startPowerDns(rig: Rig, zone: string, names: readonly stri
   agent.destroy();
   const url = `${zones}/${zone}.`;
   return { headers, list: url, get: `${url}?rrset_name=${names[0]}.${zone}.&rrset_type=A` };
+}
+
+/** @returns its address. It goes when PowerDNS has ended. */
+async function makeDatabase({ databaseUrl, pool, onStop }: Rig): Promise<URL> {
+  const drop = () => pool.query(`DROP DATABASE IF EXISTS ${DATABASE} WITH (FORCE)`);
+  await drop();
+  await pool.query(`CREATE DATABASE ${DATABASE}`);
+  onStop(drop);
+  const url = new URL(databaseUrl);
+  url.pathname = `/${DATABASE}`;
+  const own = connectPool({
+    databaseUrl: url.href,
+    applicationName: 'rig',
+    onIdleError: () => undefined,
+    statementTimeoutMs: 60_000,
+  });
+  await own.query(readFileSync(SCHEMA, 'utf8'));
+  await own.end();
+  return url;
 }

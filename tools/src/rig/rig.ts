@@ -18,8 +18,12 @@ export interface Rig {
   readonly pool: Pool;
   /** The main process of Postgres. */
   readonly postgresPid: number;
-  /** Starts a built program, and waits until it answers. It ends with the rig at the latest. */
-  run(file: string, env: Record<string, string>, readyUrl: string): Promise<RunningProcess>;
+  /**
+   * Starts a built program, and waits until it answers. It ends with the rig at the latest.
+   *
+   * @param niceness how far it stands back when processors are short, as for `nice`
+   */
+  run(file: string, env: Record<string, string>, readyUrl: string, niceness?: number): Promise<RunningProcess>;
   /** Clean-up that runs when the rig ends. */
   onStop(stop: () => Promise<unknown>): void;
   /** Ends everything, last first. */
@@ -47,11 +51,12 @@ export async function startRig({ dataDir }: { dataDir?: string } = {}): Promise<
     pool,
     databaseUrl: postgres.url,
     postgresPid: Number.parseInt(readFileSync(join(postgres.dataDir, 'data', 'postmaster.pid'), 'utf8'), 10),
-    async run(file, env, readyUrl) {
+    async run(file, env, readyUrl, niceness = 0) {
+      const log = `${folder}/${stops.length}.log`;
       const child = await startProcess({
         // Logs go to a file, as in production, and not through the process that generates the load.
         command: 'sh',
-        args: ['-c', 'exec "$@" >"$0" 2>&1', `${folder}/${stops.length}.log`, process.execPath, join(repository, file)],
+        args: ['-c', `exec nice -n ${niceness} "$@" >"$0" 2>&1`, log, process.execPath, join(repository, file)],
         env: { NODE_ENV: 'production', ...env },
         readyUrl,
       });

@@ -23,6 +23,11 @@ export interface Service {
   readonly process: RunningProcess;
 }
 
+/** What the chart requests for a reconciler is 0.4 of what it requests for an API: a process with this niceness gets as much. */
+const RECONCILER_NICENESS = 4;
+/** They are on other machines, and use none of the installation's processors. */
+const ELSEWHERE_NICENESS = 10;
+
 /** A garden that does in an instant what takes minutes elsewhere: only the product is measured. */
 const speed = { LOCAL_CLOUD_GARDEN_CREATE_MS: '50', LOCAL_CLOUD_GARDEN_RECONCILE_MS: '50' };
 
@@ -39,7 +44,7 @@ export async function startCloud({ run }: Rig, dataDir: string, zones: readonly 
     LOCAL_CLOUD_DATA_DIR: dataDir,
     ...speed,
   };
-  const { pid } = await run('tools/local-cloud/programs/main.js', env, `${adminUrl}/calls`);
+  const { pid } = await run('tools/local-cloud/programs/main.js', env, `${adminUrl}/calls`, ELSEWHERE_NICENESS);
   const kubeconfigPath = join(dataDir, 'garden.kubeconfig');
   return { pid, adminUrl, kubeconfigPath, apiUrl: `http://127.0.0.1:${apiPort}/v1` };
 }
@@ -54,11 +59,15 @@ export function services(rig: Rig, cloud: Cloud, redisUrl?: string) {
   };
   const zone = { DNS_ZONE_NAME: ZONE, HCLOUD_TOKEN: CLOUD_TOKEN };
   const garden = { GARDEN_KUBECONFIG: cloud.kubeconfigPath, SECRET_KEYS };
-  const start = async (app: string, env: (port: string, url: string) => Record<string, string>): Promise<Service> => {
+  const start = async (
+    app: string,
+    env: (port: string, url: string) => Record<string, string>,
+    niceness = 0,
+  ): Promise<Service> => {
     const port = String(await freePort());
     const url = `http://127.0.0.1:${port}`;
-    const process = await rig.run(`apps/${app}/dist/main.js`, { ...shared, ...env(port, url) }, `${url}/readyz`);
-    return { url, process };
+    const all = { ...shared, ...env(port, url) };
+    return { url, process: await rig.run(`apps/${app}/dist/main.js`, all, `${url}/readyz`, niceness) };
   };
   return {
     gateway: (env: Record<string, string> = {}) =>
@@ -75,6 +84,10 @@ export function services(rig: Rig, cloud: Cloud, redisUrl?: string) {
         ...env,
       })),
     reconciler: (env: Record<string, string> = {}) =>
-      start('reconciler', (port) => ({ ...zone, ...garden, METRICS_PORT: port, DNS_SYNC_INTERVAL_MS: DAY_MS, ...env })),
+      start(
+        'reconciler',
+        (port) => ({ ...zone, ...garden, METRICS_PORT: port, DNS_SYNC_INTERVAL_MS: DAY_MS, ...env }),
+        RECONCILER_NICENESS,
+      ),
   };
 }

@@ -60,10 +60,13 @@ export async function listBalancers(
   shoot: Named,
   signal?: AbortSignal,
 ): Promise<BalancerReading[]> {
-  const read = listed.map(({ kind, ...resource }) =>
-    listAll(accesses, shoot, { ...resource, ...pages }, (object) => balancerOf(kind, object), signal),
-  );
-  return (await Promise.all(read)).flat();
+  const found: BalancerReading[] = [];
+  // One after the other: each call at the same time would open a connection of its own.
+  for (const { kind, ...resource } of listed) {
+    const take = (object: JsonObject) => balancerOf(kind, object);
+    found.push(...(await listAll(accesses, shoot, { ...resource, ...pages }, take, signal)));
+  }
+  return found;
 }
 
 /** @returns null without an address */
