@@ -32,8 +32,6 @@ export interface LocalCloudOptions {
   tokens: readonly string[];
   /** Tokens of other projects. They are valid for clusters but have no zones. */
   projectTokens?: readonly string[];
-  /** Read-only tokens of other projects. */
-  readOnlyTokens?: readonly string[];
   /** Created at start unless the data folder contains them. */
   zones: readonly { readonly name: string }[];
   /** Data folder. Default: state in memory only. */
@@ -66,7 +64,6 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const { tokens, dataDir, actionMs = 150, requestsPerHour = 3600 } = options;
   const clock = createClock();
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
-  for (const token of options.readOnlyTokens ?? []) projectTokens.add(token, { readOnly: true });
   const cloud: Cloud = {
     clock,
     calls: new Calls(),
@@ -95,7 +92,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     const { port: apiPort } = await start(listen(createServer(buildHcloudApi(cloud)), options.apiPort ?? 0));
     const garden = await start(startGarden(cloud, options));
     cloud.nodesIn = garden.nodesIn;
-    started.push(startMachines(cloud.servers, clock, garden));
+    started.push(startMachines(cloud.servers, clock, garden.machines, () => garden.settings().joinMs));
     const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
     const admin = createAdmin(cloud, garden, mail);
     const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));

@@ -100,8 +100,7 @@ describe('a garden in the way', () => {
   afterAll(() => reconciler.stop());
   afterEach(() => {
     at.cloud.admin.clearFaults();
-    const plain = { startUp: 'over', shootsMax: null, secretsMax: null, undeclaredFields: [], admission: [] } as const;
-    at.cloud.admin.garden.changeSettings(plain);
+    at.cloud.admin.garden.changeSettings({ admission: [] });
     at.cloud.admin.garden.setRights('reconciler', null);
   });
 

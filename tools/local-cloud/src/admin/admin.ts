@@ -7,11 +7,10 @@ import type { Garden } from '../garden/start-garden.js';
 import type { BudgetState } from '../hcloud/budget.js';
 import type { Labels } from '../labels.js';
 import type { MailSink, SunkMail } from '../mail-sink.js';
-import type { TokenOptions } from '../project-tokens.js';
 import { createGardenAdmin } from './garden-admin.js';
 
 /** A record set stored without any checks. Omitted fields are empty. */
-export interface ForcedRrset {
+interface ForcedRrset {
   ttl?: number | null;
   labels?: Labels;
   records: readonly { value: string; comment?: string }[];
@@ -60,16 +59,14 @@ export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
     setExtraFields(extra: ExtraFields): void {
       cloud.extraFields = extra;
     },
-    /** A read-only token is refused for every write. */
-    addProjectToken: (token: string, options?: TokenOptions): void => projectTokens.add(token, options),
+    addProjectToken: (token: string): void => projectTokens.add(token),
     /** Creates a server in the project of a token. */
     addServer: (token: string, options: ServerOptions = {}): Server =>
       servers.add(projectTokens.projectOf(token), options),
     /** Every server ever created, with its number of rebuilds. */
     servers: (): Server[] => servers.list(),
-    changeServer: (id: number, change: Omit<ServerOptions, 'id' | 'image'>): Server => servers.change(id, change),
-    /** Removes a server, like a manual deletion at the provider. */
-    vanishServer: (id: number): Server => servers.change(id, { deletedBy: 'admin' }),
+    /** Changes a server without checking any rule, like a manual change. */
+    changeServer: (id: number, change: Omit<ServerOptions, 'id'>): Server => servers.change(id, change),
     /** Received mails, oldest first. */
     mails: (): SunkMail[] => mail.mails(),
     garden: createGardenAdmin(garden),

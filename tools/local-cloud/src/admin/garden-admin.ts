@@ -1,34 +1,20 @@
 import { readJoinCommand } from '../compute/join-data.js';
+import type { RealApiServer } from '../garden/cluster/clusters.js';
 import { isReady } from '../garden/cluster/nodes.js';
 import {
   type CatalogueVersion,
   type CloudProfile,
   cloudProfiles,
-  configMaps,
+  type Kind,
   type Secret,
-} from '../garden/kinds/core-kinds.js';
-import type { Kind } from '../garden/kinds/kind.js';
-import type { Fields, KubeObject } from '../garden/kube/object.js';
-import { mergePatch } from '../garden/kube/patches.js';
-import type { RealApiServer } from '../garden/shoot-api/real-api-server.js';
+  shoots,
+} from '../garden/kinds.js';
+import type { Fields, KubeObject } from '../garden/object.js';
 import type { ShootFault } from '../garden/shoots/gardenlet.js';
-import type { Condition, Shoot } from '../garden/shoots/shoot.js';
-import { shoots } from '../garden/shoots/shoots.js';
+import type { Shoot } from '../garden/shoots/shoot.js';
 import type { Garden } from '../garden/start-garden.js';
 import { type Held, objectOf } from '../garden/store.js';
 import type { AccountName, Rule } from '../garden-accounts.js';
-
-/** A change of a Shoot by another field manager. */
-export interface ShootEdit {
-  /** Field manager. Default `somebody-else`. */
-  readonly manager?: string;
-  /** Merge patch of the object. Admission applies. */
-  readonly patch?: Fields;
-  /** Merge patch of the status. No rule applies. */
-  readonly status?: Fields;
-  /** Conditions to set, by type. */
-  readonly conditions?: readonly Pick<Condition, 'type' | 'status' | 'reason' | 'message'>[];
-}
 
 /** What the catalogue no longer offers. */
 export interface Expiry {
@@ -49,10 +35,10 @@ export function createGardenAdmin(garden: Garden) {
     if (held === null) throw new Error(`There is no Shoot ${namespace}/${name}.`);
     return held;
   };
-  const merge = (kind: Kind, namespace: string, name: string, body: Fields, manager = OPERATOR): KubeObject =>
-    writes.patch(kind, namespace, name, { type: 'merge', body, isStrict: false }, manager).object;
-  const catalogue = (): CloudProfile => writes.get<CloudProfile>(cloudProfiles as Kind, '', 'hcloud');
-  const patchCloudProfile = (spec: Fields): void => void merge(cloudProfiles as Kind, '', 'hcloud', { spec });
+  const merge = (kind: Kind, namespace: string, name: string, body: Fields, manager: string): KubeObject =>
+    writes.patch(kind, namespace, name, { type: 'merge', body, isStrict: false }, manager);
+  const catalogue = (): CloudProfile => writes.get<CloudProfile>(cloudProfiles, '', 'hcloud');
+  const patchCloudProfile = (spec: Fields): void => void merge(cloudProfiles, '', 'hcloud', { spec }, OPERATOR);
   return {
     rights: (account: AccountName): readonly Rule[] => garden.rights.of(account),
     /** @param rules null restores the documented ones */
@@ -71,30 +57,17 @@ export function createGardenAdmin(garden: Garden) {
     addShootFaults: (...faults: ShootFault[]) => gardenlet.faults.add(...faults),
     /** Stuck flows continue. */
     clearShootFaults: (): void => gardenlet.clearFaults(),
-    editShoot(namespace: string, name: string, edit: ShootEdit): Shoot {
-      const { manager = 'somebody-else', patch, status = {}, conditions = [] } = edit;
-      if (patch !== undefined) merge(shoots as Kind, namespace, name, patch, manager);
-      const shoot = objectOf<Shoot>(getHeld(namespace, name));
-      if (edit.status === undefined && conditions.length === 0) return shoot;
-      const next = mergePatch(shoot.status, status) as Shoot['status'];
-      const at = new Date().toISOString().replace(/\.\d+Z$/, 'Z');
-      for (const condition of conditions) {
-        const others = (next.conditions ?? []).filter(({ type }) => type !== condition.type);
-        next.conditions = [...others, { ...condition, lastTransitionTime: at, lastUpdateTime: at }];
-      }
-      return objectOf(store.put('shoots', { ...shoot, status: next }));
+    /** Changes a Shoot as another field manager, by a merge patch. Admission applies. */
+    editShoot(namespace: string, name: string, { manager, patch }: { manager?: string; patch?: Fields }): Shoot {
+      if (patch !== undefined) merge(shoots, namespace, name, patch, manager ?? 'somebody-else');
+      return objectOf(getHeld(namespace, name));
     },
-    /** A Shoot that waits for finalizers only is gone then. */
-    removeFinalizers: (namespace: string, name: string): void =>
-      void merge(shoots as Kind, namespace, name, { metadata: { finalizers: null } }),
     /** Forgets who holds which field, as a restore from a backup does. */
     forgetManagers(namespace: string, name: string): void {
-      const shoot = objectOf<Shoot>(getHeld(namespace, name));
-      delete shoot.metadata.managedFields;
-      store.put('shoots', shoot);
+      const { object } = getHeld(namespace, name);
+      const { managedFields: _, ...metadata } = object.metadata;
+      store.put('shoots', { ...object, metadata });
     },
-    writeConfigMap: (namespace: string, name: string, data: Readonly<Record<string, string>>): void =>
-      void merge(configMaps, namespace, name, { data }),
     catalogue,
     /** @param spec merge patch of the specification: lists are replaced */
     patchCloudProfile,
@@ -119,11 +92,9 @@ export function createGardenAdmin(garden: Garden) {
         labels: node.metadata.labels,
         addresses: node.status.addresses.map(({ address }) => address),
       })),
-    /** Puts an object into a Shoot's cluster, also its status. @param key `group/plural/namespace/name`; null deletes it */
-    putObject(namespace: string, shoot: string, key: string, object: KubeObject | null): void {
-      if (object === null) clusters.deleteObject(getHeld(namespace, shoot), key);
-      else clusters.putObject(getHeld(namespace, shoot), key, object);
-    },
+    /** Puts an object into a Shoot's cluster, also its status. @param key `group/plural/namespace/name` */
+    putObject: (namespace: string, shoot: string, key: string, object: KubeObject): void =>
+      void clusters.putObject(getHeld(namespace, shoot), key, object),
     /** Has a real API server keep the objects of a Shoot's cluster, until this process ends. Those that are here stay behind. */
     useRealApiServer: (namespace: string, shoot: string, server: RealApiServer): void =>
       clusters.useRealApiServer(getHeld(namespace, shoot), server),
@@ -134,13 +105,12 @@ export function createGardenAdmin(garden: Garden) {
      * Runs a join command on a freshly installed machine outside the provider. The machine becomes a node immediately.
      *
      * @returns the name of the node
-     * @throws Error if the command is not a join command or the cluster refuses the machine
      */
-    runJoinCommand({ command, architecture = 'amd64' }: { command: string; architecture?: 'amd64' | 'arm64' }): string {
-      const data = readJoinCommand(String(command));
-      if (data?.hostname == null) throw new Error('`command` is no whole join command.');
+    runJoinCommand({ command }: { command: string }): string {
+      const data = readJoinCommand(command);
+      if (data === null) throw new Error('`command` is no whole join command.');
       const name = data.hostname;
-      const outcome = garden.machines.join({ serverId: null, name, architecture, rebuild: 0 }, data);
+      const outcome = garden.machines.join({ serverId: null, name, architecture: 'amd64', rebuild: 0 }, data);
       if (outcome === 'later') throw new Error('The API server of the cluster is away. Run the command again.');
       if (outcome === 'never')
         throw new Error('The cluster turns the machine away: the token, or what it names, is over.');

@@ -17,44 +17,43 @@ export type JoinOutcome = 'joined' | 'later' | 'never';
 /** The garden's Shoots, as the simulated machines see them. */
 export interface ShootsOfMachines {
   join(machine: JoiningMachine, data: JoinData): JoinOutcome;
-  /** Reports the rebuild that a server runs from; null while it does not run. */
+  /** Reports the rebuild that a server runs from; null while it is rebuilt. */
   heard(serverId: number, rebuild: number | null): void;
-}
-
-interface GardenOfMachines {
-  readonly machines: ShootsOfMachines;
-  /** `joinMs`: time from the end of a rebuild until the machine is a node, in milliseconds. Read on each use. */
-  readonly settings: () => { readonly joinMs: number };
 }
 
 /** Restart interval of the node agent's unit, in milliseconds. */
 const RETRY_MS = 1000;
 
-/** Simulates the software on the servers: processes the user data once after each rebuild. */
-export function startMachines(servers: Servers, clock: Clock, garden: GardenOfMachines): { close(): Promise<void> } {
-  const { machines: shoots, settings } = garden;
+/**
+ * Simulates the software on the servers: processes the user data once after each rebuild.
+ *
+ * @param joinMs time from the end of a rebuild until the machine is a node, in milliseconds. Read on each use
+ */
+export function startMachines(servers: Servers, clock: Clock, shoots: ShootsOfMachines, joinMs: () => number) {
   const queue = new DueQueue(clock, (key) => consider(Number(key)));
 
   function consider(id: number): void {
     // Read before the state: a rebuild that ends between the two reads is then due immediately.
     const now = clock.now();
-    const state = servers.runState(id);
-    if (state === null) return;
-    const { server, rebuild, rebuiltAt } = state;
-    shoots.heard(id, rebuild);
+    const server = servers.find(id);
+    const [last] = servers.actionsOf({ id });
+    if (server === null || last === undefined) return;
+    const isRebuilt = server.rebuild !== null && (server.rebuild === last.id || last.error !== null);
+    const dueAt = isRebuilt ? last.finishesAt + joinMs() : last.finishesAt;
+    shoots.heard(id, isRebuilt && now >= last.finishesAt ? server.rebuild : null);
     queue.remove(String(id));
-    if (rebuiltAt === null) return;
-    const isUnderWay = now < rebuiltAt;
-    if (!isUnderWay && (rebuild === null || rebuild === server.firstBoot)) return;
-    const dueAt = isUnderWay ? rebuiltAt : rebuiltAt + settings().joinMs;
     if (now < dueAt) queue.add(String(id), dueAt - now);
-    else if (rebuild !== null && boot(server, rebuild) === 'later') queue.add(String(id), RETRY_MS);
+    else if (!isRebuilt || server.rebuild === server.firstBoot) return;
+    else if (boot(server) === 'later') queue.add(String(id), RETRY_MS);
   }
 
-  function boot(server: Server, rebuild: number): JoinOutcome {
-    const data = server.joins ? readJoinData(server.userData) : null;
-    const outcome = data === null ? 'never' : shoots.join(machineOf(server, rebuild), data);
-    if (outcome !== 'later') servers.noteFirstBoot(server, rebuild);
+  function boot(server: Server): JoinOutcome {
+    const { id: serverId, name } = server;
+    const architecture = server.architecture === 'arm' ? 'arm64' : 'amd64';
+    const data = readJoinData(server.userData);
+    const machine = { serverId, name, architecture, rebuild: server.rebuild ?? 0 } as const;
+    const outcome = data === null ? 'never' : shoots.join(machine, data);
+    if (outcome !== 'later') servers.noteFirstBoot(server);
     return outcome;
   }
 
@@ -67,10 +66,3 @@ export function startMachines(servers: Servers, clock: Clock, garden: GardenOfMa
     },
   };
 }
-
-const machineOf = ({ id, name, architecture }: Server, rebuild: number): JoiningMachine => ({
-  serverId: id,
-  name,
-  rebuild,
-  architecture: architecture === 'arm' ? 'arm64' : 'amd64',
-});

@@ -1,83 +1,78 @@
+import type { Request, Response } from 'express';
 import type { Cloud } from '../cloud.js';
-import { actionBody, type Body, bodyOf, JUST_STARTED, notFound, pageOf, queryValues } from '../hcloud/answers.js';
-import type { Asked, RouteTable } from '../http/route-table.js';
+import { actionBody, bodyOf, JUST_STARTED, notFound, pageOf, queryValues } from '../hcloud/answers.js';
+import { param, type Routes } from '../http/serve-routes.js';
 import { rrsetActions, rrsetWrites, type WriteKind } from './decide-write.js';
-import { type ExtraFields, type Rrset, rrsetId, type ZoneAction } from './model.js';
-import type { HeldZone, WriteOutcome } from './zones.js';
+import { type Rrset, rrsetId, type ZoneAction } from './model.js';
+import type { HeldZone } from './zones.js';
 
 const RRSETS_PER_PAGE_MAX = 100;
 const RRSETS = '/v1/zones/:zone/rrsets';
 const RRSET = `${RRSETS}/:name/:type`;
 
-/** Zones, their sets, and lists of their actions. */
-export function zoneRoutes(cloud: Cloud): RouteTable {
+/** Zones, their sets, and their actions. */
+export function zoneRoutes(cloud: Cloud): Routes {
   const { zones, clock } = cloud;
-  const zoneOf = ({ param }: Asked): HeldZone => {
-    const zone = zones.find(param('zone'));
+  const zoneOf = (req: Request): HeldZone => {
+    const zone = zones.find(param(req, 'zone'));
     if (zone === null) throw notFound('zone');
     return zone;
   };
-  const identityOf = ({ param }: Asked) => ({ name: param('name'), type: param('type') });
-  const write = (asked: Asked, identity: { name: string; type: string }, kind: WriteKind, body: Body | null) => {
-    const { req, res } = asked;
-    const zone = zoneOf(asked);
-    const request = { method: req.method, path: req.originalUrl, body };
-    return rendered(zone, zones.write(zone, identity, kind, request, res.locals.actionError ?? null));
-  };
-  const rendered = ({ facts }: HeldZone, { action, rrset }: WriteOutcome) => ({
-    rrset: rrset && rrsetBody(rrset, facts.id, cloud.extraFields),
-    action: action && zoneActionBody(action, JUST_STARTED, cloud.extraFields),
+  const actionOf = (action: ZoneAction, nowMs: number) => ({
+    ...actionBody(action, { id: action.zoneId, type: 'zone' }, nowMs),
+    ...cloud.extraFields.action,
   });
-  const ofActions = Object.entries(rrsetActions).map(([action, kind]): [string, RouteTable[string]] => [
-    `POST ${RRSET}/actions/${action}`,
-    (asked) => ({ action: write(asked, identityOf(asked), kind, bodyOf(asked.req)).action }),
-  ]);
+  const rrsetOf = ({ name, type, ttl, labels, protection, records }: Rrset, { facts }: HeldZone) => ({
+    id: rrsetId(name, type),
+    name,
+    type,
+    ttl,
+    labels,
+    protection,
+    records: records.map((record) => ({ ...record, ...cloud.extraFields.record })),
+    zone: facts.id,
+    ...cloud.extraFields.rrset,
+  });
+  const write = (kind: WriteKind) => (req: Request, res: Response) => {
+    const zone = zoneOf(req);
+    const body = req.method === 'DELETE' ? null : bodyOf(req);
+    const { name = body?.name, type = body?.type } = req.params as { name?: string; type?: string };
+    const request = { method: req.method, path: req.originalUrl, body };
+    const { action, rrset } = zones.write(zone, { name, type }, kind, request, res.locals.actionError ?? null);
+    const isOfSet = kind === rrsetWrites.create || kind === rrsetWrites.putLabels;
+    if (req.method !== 'PUT') res.status(201);
+    return {
+      ...(isOfSet ? { rrset: rrset && rrsetOf(rrset, zone) } : {}),
+      ...(action === null ? {} : { action: actionOf(action, JUST_STARTED) }),
+    };
+  };
+  const actions = Object.entries(rrsetActions).map(([name, kind]) => [`POST ${RRSET}/actions/${name}`, write(kind)]);
   return {
-    'GET /v1/actions': ({ req }) => {
+    'GET /v1/actions': (req) => {
       const ids = new Set(queryValues(req, 'id').map(Number));
       const known = [...ids].sort((a, b) => a - b).flatMap((id) => zones.findAction(id) ?? []);
-      return { actions: known.map((action) => zoneActionBody(action, clock.now(), cloud.extraFields)) };
+      return { actions: known.map((action) => actionOf(action, clock.now())) };
     },
-    'GET /v1/zones': ({ req }) => {
-      const [name] = queryValues(req, 'name');
-      const found = zones.list().filter(({ facts }) => name === undefined || facts.name === name);
-      return pageOf(req, 'zones', found, (zone) => zoneBody(zone, cloud.extraFields));
+    'GET /v1/zones/:zone': (req) => ({ zone: { ...zoneBody(zoneOf(req)), ...cloud.extraFields.zone } }),
+    [`GET ${RRSETS}`]: (req) => {
+      const zone = zoneOf(req);
+      return pageOf(req, 'rrsets', zone.table.sorted(), (rrset) => rrsetOf(rrset, zone), RRSETS_PER_PAGE_MAX);
     },
-    'GET /v1/zones/:zone': (asked) => ({ zone: zoneBody(zoneOf(asked), cloud.extraFields) }),
-    [`GET ${RRSETS}`]: (asked) => {
-      const { facts, table } = zoneOf(asked);
-      const render = (rrset: Rrset) => rrsetBody(rrset, facts.id, cloud.extraFields);
-      return pageOf(asked.req, 'rrsets', table.sorted(), render, RRSETS_PER_PAGE_MAX);
-    },
-    [`POST ${RRSETS}`]: (asked) => {
-      const body = bodyOf(asked.req);
-      return write(asked, { name: body.name, type: body.type }, rrsetWrites.create, body);
-    },
-    [`GET ${RRSET}`]: (asked) => {
-      const { facts, table } = zoneOf(asked);
-      const { name, type } = identityOf(asked);
-      const rrset = table.get(name, type);
+    [`POST ${RRSETS}`]: write(rrsetWrites.create),
+    [`GET ${RRSET}`]: (req) => {
+      const zone = zoneOf(req);
+      const rrset = zone.table.get(param(req, 'name'), param(req, 'type'));
       if (rrset === null) throw notFound('rrset');
-      return { rrset: rrsetBody(rrset, facts.id, cloud.extraFields) };
+      return { rrset: rrsetOf(rrset, zone) };
     },
-    [`PUT ${RRSET}`]: (asked) => ({
-      rrset: write(asked, identityOf(asked), rrsetWrites.putLabels, bodyOf(asked.req)).rrset,
-    }),
-    [`DELETE ${RRSET}`]: (asked) => {
-      asked.res.status(201);
-      return { action: write(asked, identityOf(asked), rrsetWrites.remove, null).action };
-    },
-    ...Object.fromEntries(ofActions),
+    [`PUT ${RRSET}`]: write(rrsetWrites.putLabels),
+    [`DELETE ${RRSET}`]: write(rrsetWrites.remove),
+    ...Object.fromEntries(actions),
   };
 }
 
-export const zoneActionBody = (action: ZoneAction, nowMs: number, extra: ExtraFields) => ({
-  ...actionBody(action, { id: action.zoneId, type: 'zone' }, nowMs),
-  ...extra.action,
-});
-
 /** Key order matters to clients that truncate the text: `id` and `name` come first. */
-const zoneBody = ({ facts, table }: HeldZone, extra: ExtraFields) => ({
+const zoneBody = ({ facts, table }: HeldZone) => ({
   id: facts.id,
   name: facts.name,
   created: facts.created,
@@ -95,17 +90,4 @@ const zoneBody = ({ facts, table }: HeldZone, extra: ExtraFields) => ({
     delegation_last_check: null,
     delegation_status: 'unknown',
   },
-  ...extra.zone,
-});
-
-const rrsetBody = ({ name, type, ttl, labels, protection, records }: Rrset, zoneId: number, extra: ExtraFields) => ({
-  id: rrsetId(name, type),
-  name,
-  type,
-  ttl,
-  labels,
-  protection,
-  records: extra.record === undefined ? records : records.map((record) => ({ ...record, ...extra.record })),
-  zone: zoneId,
-  ...extra.rrset,
 });

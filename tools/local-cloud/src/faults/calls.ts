@@ -7,9 +7,7 @@ export class Calls {
   readonly faults = new HeldRules<FaultRule>();
   readonly #byRoute = new Map<string, number>();
 
-  /** Counts a request that arrives, whatever its outcome. @param pattern of its route; unknown paths are `unknown` */
-  count(req: Request, pattern: string, prefix = ''): void {
-    const key = `${prefix}${verbOf(req)} ${pattern}`;
+  add(key: string): void {
     this.#byRoute.set(key, (this.#byRoute.get(key) ?? 0) + 1);
   }
 
@@ -23,6 +21,14 @@ export class Calls {
     this.#byRoute.clear();
   }
 }
+
+/** Counts the requests of a route, whatever their outcome. @param pattern unknown paths are `unknown` */
+export const countCall =
+  (calls: Calls, pattern: string | ((req: Request) => string), prefix = ''): RequestHandler =>
+  (req, _res, next) => {
+    calls.add(`${prefix}${verbOf(req)} ${typeof pattern === 'string' ? pattern : pattern(req)}`);
+    next();
+  };
 
 /** The method of a request, but WATCH for a Kubernetes watch and APPLY for a server-side apply. */
 function verbOf(req: Request): string {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
-import { type CredentialsBinding, configMaps, namespaces, type Project } from './kinds/core-kinds.js';
-import { equalJson, type KubeObject } from './kube/object.js';
+import { type CredentialsBinding, configMaps, namespaces, type Project } from './kinds.js';
+import { equalJson, type KubeObject } from './object.js';
 import type { GardenParts } from './parts.js';
+import type { Shoot } from './shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from './store.js';
 
 type Place = Pick<Held, 'namespace' | 'name'>;
@@ -19,7 +20,7 @@ export function startControllers(parts: GardenParts): { close(): void } {
       if (type !== 'DELETED') return;
       store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
       // A deleted binding may be waiting for this Shoot.
-      lookAtBinding(store, { namespace: held.namespace, name: bindingOf(held) ?? '' });
+      lookAtBinding(store, { namespace: held.namespace, name: bindingOf(held) });
     }),
   ];
   return {
@@ -53,11 +54,10 @@ function lookAtProject({ store, writes }: GardenParts, { name }: Place): void {
   if (held === null) return;
   const project = objectOf<Project>(held);
   const shortHash = createHash('sha256').update(held.uid).digest('hex').slice(0, 5);
-  const namespace = project.spec.namespace ?? `garden-${name}-${shortHash}`;
+  const namespace = project.spec?.namespace ?? `garden-${name}-${shortHash}`;
   if (store.get('namespaces', '', namespace) === null) {
     const labels = { 'gardener.cloud/role': 'project', 'project.gardener.cloud/name': name };
-    const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } };
-    writes.create(namespaces, '', object, MANAGER);
+    writes.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }, MANAGER);
   }
   const next = { ...project, spec: { ...project.spec, namespace }, status: { phase: 'Ready' } };
   if (!equalJson(next, project)) store.put('projects', next);
@@ -69,18 +69,16 @@ const FINALIZER = 'gardener.cloud/gardener';
 function lookAtBinding(store: ObjectStore, place: Place): void {
   const held = store.get('credentialsbindings', place.namespace, place.name);
   if (held === null) return;
-  const binding = objectOf<CredentialsBinding>(held);
-  const { namespace = '', name = '' } = binding.credentialsRef;
-  const heldSecret = store.get('secrets', namespace, name);
-  const isLeaving = binding.metadata.deletionTimestamp !== undefined;
+  const { metadata, credentialsRef } = objectOf<CredentialsBinding>(held);
+  const secret = store.get('secrets', credentialsRef.namespace ?? '', credentialsRef.name ?? '');
+  const isLeaving = metadata.deletionTimestamp !== undefined;
   const uses = (shoot: Held): boolean => shoot.namespace === place.namespace && bindingOf(shoot) === place.name;
   if (isLeaving && store.list('shoots').some(uses)) return;
-  if (heldSecret !== null) setFinalizer(store, 'secrets', objectOf(heldSecret), !isLeaving);
-  setFinalizer(store, 'credentialsbindings', binding, !isLeaving);
+  if (secret !== null) setFinalizer(store, 'secrets', secret.object, !isLeaving);
+  setFinalizer(store, 'credentialsbindings', held.object, !isLeaving);
 }
 
-/** Read from the text: parsing every Shoot would be slow, and most do not match. */
-const bindingOf = ({ text }: Held): string | null => /"credentialsBindingName":"([^"]*)"/.exec(text)?.[1] ?? null;
+const bindingOf = (held: Held): string => objectOf<Shoot>(held).spec.credentialsBindingName ?? '';
 
 function setFinalizer(store: ObjectStore, resource: string, object: KubeObject, isWanted: boolean): void {
   const { finalizers = [], namespace = '', name = '', deletionTimestamp } = object.metadata;
@@ -105,8 +103,12 @@ async function publishAuthority({ store, writes, authorities, settings }: Garden
   const object = {
     apiVersion: 'v1',
     kind: configMaps.kind,
-    metadata: { name: authorityNameOf(held), labels: { 'gardener.cloud/role': 'ca-cluster' } },
+    metadata: {
+      namespace: place.namespace,
+      name: authorityNameOf(held),
+      labels: { 'gardener.cloud/role': 'ca-cluster' },
+    },
     data: { 'ca.crt': certificate },
   };
-  writes.create(configMaps, place.namespace, object, MANAGER);
+  writes.create(configMaps, object, MANAGER);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { applied } from './fields.js';
-import { equalJson, type Fields, isFields, type KubeObject } from './kube/object.js';
+import { equalJson, type Fields, isFields, type KubeObject } from './object.js';
 
 const word = fc.constantFrom('x', 'y', 'z');
 const tags = fc.dictionary(word, word, { maxKeys: 2 });

@@ -1,5 +1,5 @@
-import { StatusError } from './kube/errors.js';
-import { equalJson, type Fields, isFields, type KubeObject, type ManagedFieldsEntry } from './kube/object.js';
+import { StatusError } from './errors.js';
+import { equalJson, type Fields, isFields, type KubeObject, type ManagedFieldsEntry } from './object.js';
 
 /** The one who writes, and the time. */
 export interface Manager {

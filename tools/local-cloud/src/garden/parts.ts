@@ -2,9 +2,9 @@ import type { Clock } from '../clock.js';
 import type { Calls } from '../faults/calls.js';
 import type { Rights } from '../garden-accounts.js';
 import type { ProjectTokens } from '../project-tokens.js';
+import type { ShootAuthorities } from './authorities.js';
 import type { Clusters } from './cluster/clusters.js';
 import type { GardenSettings } from './settings.js';
-import type { ShootAuthorities } from './shoot-api/authorities.js';
 import type { ObjectStore } from './store.js';
 import type { Writes } from './writes.js';
 

@@ -24,16 +24,8 @@ export interface GardenSpeed {
 export interface GardenSettings extends GardenSpeed {
   /** Time from the end of a server's rebuild until it is a node, in milliseconds. */
   readonly joinMs: number;
-  /**
-   * Simulates a starting API server. It is not ready and refuses every caller with 403, as an anonymous user
-   * (`anonymous`) or as a user without rights (`rights`).
-   */
-  readonly startUp: 'over' | 'anonymous' | 'rights';
-  /** Maximum number of Shoots per namespace; null for no quota. */
-  readonly shootsMax: number | null;
+  /** Maximum number of Secrets per namespace; null for no quota. */
   readonly secretsMax: number | null;
-  /** Fields that this version of the garden does not have, for example `spec.maintenance.confineSpecUpdateRollout`. */
-  readonly undeclaredFields: readonly string[];
   readonly admission: readonly AdmissionRule[];
   /** The Project stores the certificate authority of a Shoot there. */
   readonly authorityIn: 'configmap' | 'nowhere';
@@ -46,17 +38,7 @@ export const defaultSettings: GardenSettings = {
   wakeMs: 4000,
   deleteMs: 4000,
   joinMs: 1000,
-  startUp: 'over',
-  shootsMax: null,
   secretsMax: null,
-  undeclaredFields: [],
   admission: [],
   authorityIn: 'configmap',
 };
-
-/** @throws Error for an unknown setting */
-export function withSettings(settings: GardenSettings, change: Partial<GardenSettings>): GardenSettings {
-  const unknown = Object.keys(change).find((name) => !Object.hasOwn(defaultSettings, name));
-  if (unknown !== undefined) throw new Error(`The garden has no setting \`${unknown}\`.`);
-  return { ...settings, ...change };
-}

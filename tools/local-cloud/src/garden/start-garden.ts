@@ -6,23 +6,22 @@ import type { Cloud } from '../cloud.js';
 import { type AccountName, accountNames, Rights } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
 import { LOOPBACK, listen } from '../listen.js';
+import { issueGardenServer, openCredentials, ShootAuthorities } from './authorities.js';
 import { Clusters } from './cluster/clusters.js';
 import { joiningMachines } from './cluster/joining-machines.js';
+import { startShootApi } from './cluster/shoot-api.js';
 import { startControllers } from './controllers.js';
-import { issueGardenServer, openCredentials, renderKubeconfig } from './credentials.js';
-import { buildGardenApi } from './http/garden-api.js';
-import { Watches } from './http/reads.js';
-import { cloudProfiles, namespaces } from './kinds/core-kinds.js';
-import { hcloudProfile } from './kinds/hcloud-profile.js';
-import type { Kind } from './kinds/kind.js';
-import type { KubeObject } from './kube/object.js';
+import { buildGardenApi } from './garden-api.js';
+import { hcloudProfile } from './hcloud-profile.js';
+import { cloudProfiles, type Kind, namespaces } from './kinds.js';
+import { renderKubeconfig } from './kubeconfigs.js';
+import type { KubeObject } from './object.js';
 import type { GardenParts } from './parts.js';
-import { defaultSettings, type GardenSettings, withSettings } from './settings.js';
-import { ShootAuthorities } from './shoot-api/authorities.js';
-import { startShootApi } from './shoot-api/shoot-api.js';
+import { Watches } from './reads.js';
+import { defaultSettings, type GardenSettings } from './settings.js';
 import { Gardenlet } from './shoots/gardenlet.js';
 import { providerNodesOf } from './shoots/provider.js';
-import { ObjectStore, objectOf } from './store.js';
+import { type Held, ObjectStore } from './store.js';
 import { Writes } from './writes.js';
 
 interface GardenOptions {
@@ -50,7 +49,7 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
   const close = async (): Promise<void> => {
     for (const part of running.splice(0)) await part.close();
   };
-  let current = withSettings(defaultSettings, options.garden ?? {});
+  let current: GardenSettings = { ...defaultSettings, ...options.garden };
   const settings = (): GardenSettings => current;
   try {
     const store = new ObjectStore(journal);
@@ -71,9 +70,12 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
       buildGardenApi({ ...parts, watches, accounts }),
     );
     const { port } = run(await listen(api, options.gardenPort ?? 0));
-    const cluster = { name: 'garden', server: `https://${LOOPBACK}:${port}`, authority: authority.certificate };
+    const cluster = {
+      server: `https://${LOOPBACK}:${port}`,
+      'certificate-authority-data': Buffer.from(authority.certificate).toString('base64'),
+    };
     const kubeconfigs = Object.fromEntries(
-      accountNames.map((account) => [account, renderKubeconfig(account, { token: tokens[account] }, cluster)]),
+      accountNames.map((account) => [account, renderKubeconfig('garden', cluster, { token: tokens[account] })]),
     ) as Record<AccountName, string>;
     if (dataDir !== undefined) writeKubeconfigs(dataDir, kubeconfigs);
     return {
@@ -84,7 +86,7 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
       lives,
       machines: joiningMachines(parts),
       changeSettings(change: Partial<GardenSettings>): GardenSettings {
-        current = withSettings(current, change);
+        current = { ...current, ...change };
         return current;
       },
       /** The nodes of Shoots, as servers of a cloud project. */
@@ -111,11 +113,11 @@ function furnish({ store, writes }: GardenParts): void {
   const all: [Kind, KubeObject][] = [
     [namespaces, namespace('default')],
     [namespaces, namespace('garden')],
-    [cloudProfiles as Kind, hcloudProfile],
+    [cloudProfiles, hcloudProfile],
   ];
   for (const [kind, object] of all) {
     const isThere = store.get(kind.plural, '', object.metadata.name ?? '') !== null;
-    if (!isThere) writes.create(kind, '', object, 'garden-operator');
+    if (!isThere) writes.create(kind, object, 'garden-operator');
   }
 }
 
@@ -133,16 +135,13 @@ export interface ShootLife {
 /** Every Shoot since the start, oldest first: shows whether any was created twice. */
 function followLives({ store, clock }: GardenParts): () => ShootLife[] {
   const lives = new Map<string, ShootLife>();
-  const begin = ({ namespace, name, uid, createdAt }: Omit<ShootLife, 'deletedAt'>): void =>
-    void lives.set(uid, { namespace, name, uid, createdAt, deletedAt: null });
-  for (const held of store.list('shoots')) {
-    begin({ ...held, createdAt: objectOf(held).metadata.creationTimestamp ?? '' });
-  }
+  const note = ({ namespace, name, uid, object }: Held, deletedAt: string | null): void => {
+    const createdAt = object.metadata.creationTimestamp ?? '';
+    lives.set(uid, { namespace, name, uid, createdAt, deletedAt });
+  };
+  for (const held of store.list('shoots')) note(held, null);
   store.subscribe('shoots', ({ type, held }) => {
-    const now = timestamp(clock.now());
-    if (type === 'ADDED') begin({ ...held, createdAt: now });
-    const life = lives.get(held.uid);
-    if (type === 'DELETED' && life !== undefined) lives.set(held.uid, { ...life, deletedAt: now });
+    if (type !== 'MODIFIED') note(held, type === 'DELETED' ? timestamp(clock.now()) : null);
   });
   return () => [...lives.values()];
 }

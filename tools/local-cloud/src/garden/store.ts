@@ -1,16 +1,18 @@
 import type { Journal } from '../journal.js';
 import type { Labels } from '../labels.js';
-import { expired } from './kube/errors.js';
-import type { KubeObject } from './kube/object.js';
+import { expired } from './errors.js';
+import type { KubeObject } from './object.js';
 import type { Simulation } from './shoots/shoot.js';
 
-/** One state of an object. Immutable: objects are parsed from the text. */
+/** One state of an object. */
 export interface Held {
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
   readonly labels: Labels;
-  /** JSON of the object. Lists and watches send it unchanged. */
+  /** Never changed in place: a change is put as another object. */
+  readonly object: KubeObject;
+  /** Its JSON. Lists and watches send it unchanged. */
   readonly text: string;
   /** The course of a Shoot, kept with the object but never served. */
   readonly simulation: Simulation;
@@ -27,16 +29,11 @@ export interface StoreEvent {
 }
 
 type Listener = (event: StoreEvent) => void;
+type Kept = Pick<Held, 'object' | 'simulation'>;
 
 export const keyOf = (namespace: string, name: string): string => `${namespace}/${name}`;
 
-export const placeOf = (key: string): { namespace: string; name: string } => {
-  const [namespace = '', name = ''] = key.split('/');
-  return { namespace, name };
-};
-
-/** A mutable copy of the object. */
-export const objectOf = <T extends KubeObject>(held: Held): T => JSON.parse(held.text) as T;
+export const objectOf = <T extends KubeObject>(held: Held): T => held.object as T;
 
 /** Number of past events that watches can resume from. */
 const EVENTS_MAX = 20_000;
@@ -54,8 +51,10 @@ export class ObjectStore {
 
   constructor(private readonly journal: Journal) {
     for (const [key, value] of journal.kept) {
+      const [resource = '', place = ''] = key.split(' ');
+      const { object, simulation } = value as Kept;
       if (key === VERSION) this.#version = value as number;
-      else this.#restore(key, value as Kept);
+      else this.#of(resource).set(place, heldOf(object, simulation));
     }
     this.forgetHistory();
   }
@@ -74,13 +73,12 @@ export class ObjectStore {
     return entries.map(([, held]) => held);
   }
 
-  /** Stores an object as a new version, which is written into its metadata. @param simulation undefined keeps it */
+  /** Stores an object as a new version. @param simulation undefined keeps it */
   put(resource: string, object: KubeObject, simulation?: Simulation): Held {
     const { namespace = '', name = '' } = object.metadata;
     const previous = this.get(resource, namespace, name);
     const version = this.#version + 1;
-    object.metadata.resourceVersion = String(version);
-    const held = heldOf(object, simulation ?? previous?.simulation ?? {});
+    const held = heldOf(versioned(object, version), simulation ?? previous?.simulation ?? {});
     this.#keep(resource, held, [VERSION, version]);
     this.#report({ resource, type: previous === null ? 'ADDED' : 'MODIFIED', version, held, previous });
     return held;
@@ -96,11 +94,10 @@ export class ObjectStore {
     const previous = this.get(resource, namespace, name);
     if (previous === null) return;
     const version = this.#version + 1;
-    const object = objectOf(previous);
-    object.metadata.resourceVersion = String(version);
     this.journal.keep([`${resource} ${keyOf(namespace, name)}`, null], [VERSION, version]);
     this.#of(resource).delete(keyOf(namespace, name));
-    this.#report({ resource, type: 'DELETED', version, held: heldOf(object, {}), previous });
+    const held = heldOf(versioned(previous.object, version), {});
+    this.#report({ resource, type: 'DELETED', version, held, previous });
   }
 
   /** The events after a version, oldest first. @throws StatusError 410 if they are not known any more */
@@ -133,15 +130,10 @@ export class ObjectStore {
 
   /** Writes the journal before memory, so that nothing visible can be lost. */
   #keep(resource: string, held: Held, ...more: [string, unknown][]): Held {
-    const { namespace, name, text, simulation } = held;
-    this.journal.keep([`${resource} ${keyOf(namespace, name)}`, { text, simulation } satisfies Kept], ...more);
+    const { namespace, name, object, simulation } = held;
+    this.journal.keep([`${resource} ${keyOf(namespace, name)}`, { object, simulation } satisfies Kept], ...more);
     this.#of(resource).set(keyOf(namespace, name), held);
     return held;
-  }
-
-  #restore(key: string, { text, simulation }: Kept): void {
-    const [resource = '', place = ''] = key.split(' ');
-    this.#of(resource).set(place, heldOf(JSON.parse(text) as KubeObject, simulation));
   }
 
   #of(resource: string): Map<string, Held> {
@@ -151,9 +143,12 @@ export class ObjectStore {
   }
 }
 
-type Kept = Pick<Held, 'text' | 'simulation'>;
+const versioned = (object: KubeObject, version: number): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(version) },
+});
 
 function heldOf(object: KubeObject, simulation: Simulation): Held {
   const { namespace = '', name = '', uid = '', labels = {} } = object.metadata;
-  return { namespace, name, uid, labels, text: JSON.stringify(object), simulation };
+  return { namespace, name, uid, labels, object, text: JSON.stringify(object), simulation };
 }

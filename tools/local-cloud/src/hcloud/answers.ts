@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { timestamp } from '../clock.js';
-import { isLabelKey, isLabelValue, type Labels, type LabelTest, parseLabelSelector } from '../labels.js';
+import { type Labels, type LabelTest, parseLabelSelector } from '../labels.js';
 
 /** A refusal in the upstream's error format. `details` is always sent, null if there are none. */
 export class ApiError extends Error {
@@ -40,10 +40,13 @@ export function bodyOf({ body }: Request): Body {
   throw new ApiError(400, 'json_error', 'the body must be a JSON object');
 }
 
+const labelKey = /^(?:[a-z0-9][-a-z0-9.]{0,252}\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
 /** @throws ApiError `invalid_input` */
 export function checkedLabels(labels: Labels): Labels {
   for (const [key, value] of Object.entries(labels)) {
-    if (!isLabelKey(key) || !isLabelValue(value)) throw invalidInput('labels', `invalid label '${key}'`);
+    if (!labelKey.test(key) || !labelValue.test(value)) throw invalidInput('labels', `invalid label '${key}'`);
   }
   return labels;
 }
@@ -54,11 +57,8 @@ export function queryValues(req: Request, key: string): string[] {
   return (Array.isArray(value) ? value : [value]).filter((item): item is string => typeof item === 'string');
 }
 
-/** The predicate of the parameter `label_selector`. @throws ApiError `invalid_input` */
-export function labelTest(req: Request): LabelTest {
-  const selector = queryValues(req, 'label_selector').at(-1) ?? '';
-  return parseLabelSelector(selector, () => invalidInput('label_selector', `invalid label selector '${selector}'`));
-}
+/** The predicate of the parameter `label_selector`. */
+export const labelTest = (req: Request): LabelTest => parseLabelSelector(queryValues(req, 'label_selector')[0] ?? '');
 
 /** The requested page of a list. `per_page` above the maximum is clamped. */
 export function pageOf<T>(
@@ -68,8 +68,8 @@ export function pageOf<T>(
   render: (item: T) => unknown = (item) => item,
   perPageMax = 50,
 ) {
-  const page = Number(queryValues(req, 'page').at(-1) ?? 1);
-  const perPage = Math.min(Number(queryValues(req, 'per_page').at(-1) ?? 25), perPageMax);
+  const page = Number(queryValues(req, 'page')[0] ?? 1);
+  const perPage = Math.min(Number(queryValues(req, 'per_page')[0] ?? 25), perPageMax);
   const lastPage = Math.max(1, Math.ceil(all.length / perPage));
   const pagination = {
     page,

@@ -1,8 +1,8 @@
 import type { Request } from 'express';
 import { type Clock, timestamp } from '../clock.js';
-import type { RouteTable } from '../http/route-table.js';
+import { param, type Routes } from '../http/serve-routes.js';
 import type { Labels } from '../labels.js';
-import { ApiError, bodyOf, checkedLabels, labelTest, notFound, pageOf } from './answers.js';
+import { bodyOf, labelTest, notFound, pageOf } from './answers.js';
 
 interface PlacementGroup {
   readonly project: string;
@@ -15,31 +15,26 @@ interface PlacementGroup {
 const bodyFor = ({ project: _, ...group }: PlacementGroup) => ({ ...group, type: 'spread', servers: [] });
 
 /** The placement groups of each project, in memory only. */
-export function placementGroupRoutes(clock: Clock, projectOf: (req: Request) => string): RouteTable {
-  let groups: PlacementGroup[] = [];
+export function placementGroupRoutes(clock: Clock, projectOf: (req: Request) => string): Routes {
+  const groups = new Map<number, PlacementGroup>();
   let lastId = 600;
   return {
-    'GET /v1/placement_groups': ({ req }) => {
+    'GET /v1/placement_groups': (req) => {
       const selects = labelTest(req);
-      const found = groups.filter(({ project, labels }) => project === projectOf(req) && selects(labels));
+      const found = [...groups.values()].filter((group) => group.project === projectOf(req) && selects(group.labels));
       return pageOf(req, 'placement_groups', found, bodyFor);
     },
-    'POST /v1/placement_groups': ({ req }) => {
-      const project = projectOf(req);
+    'POST /v1/placement_groups': (req) => {
       const { name, labels = {} } = bodyOf(req);
-      if (groups.some((group) => group.project === project && group.name === name)) {
-        throw new ApiError(409, 'uniqueness_error', `name is already used: ${name}`);
-      }
       lastId += 1;
-      const group = { project, id: lastId, name, labels: checkedLabels(labels), created: timestamp(clock.now()) };
-      groups.push(group);
+      const group = { project: projectOf(req), id: lastId, name, labels, created: timestamp(clock.now()) };
+      groups.set(lastId, group);
       return { placement_group: bodyFor(group), action: null };
     },
-    'DELETE /v1/placement_groups/:group': ({ req, param }) => {
-      const isMeant = ({ project, id }: PlacementGroup): boolean =>
-        project === projectOf(req) && String(id) === param('group');
-      if (!groups.some(isMeant)) throw notFound('placement_group');
-      groups = groups.filter((group) => !isMeant(group));
+    'DELETE /v1/placement_groups/:group': (req) => {
+      const id = Number(param(req, 'group'));
+      if (groups.get(id)?.project !== projectOf(req)) throw notFound('placement_group');
+      groups.delete(id);
     },
   };
 }

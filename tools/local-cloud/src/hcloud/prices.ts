@@ -1,4 +1,4 @@
-import { hcloudProfile } from '../garden/kinds/hcloud-profile.js';
+import { hcloudProfile } from '../garden/hcloud-profile.js';
 
 const CURRENCY = 'EUR';
 const VAT_PERCENT = 19;

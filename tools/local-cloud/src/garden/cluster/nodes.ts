@@ -1,9 +1,8 @@
 import { createHash } from 'node:crypto';
 import { publicAddresses } from '../../compute/addresses.js';
-import type { KubeObject } from '../kube/object.js';
-import { mergePatch } from '../kube/patches.js';
-import { findWorker, type ShootSpec, type Simulation } from '../shoots/shoot.js';
-import { emptyContents, type JoinedNode } from './contents.js';
+import type { KubeObject } from '../object.js';
+import { mergePatch } from '../patches.js';
+import { findWorker, type JoinedNode, type ShootSpec, type Simulation } from '../shoots/shoot.js';
 import { configChecksumOf } from './secrets.js';
 
 export interface Node extends KubeObject {
@@ -19,19 +18,18 @@ export interface Node extends KubeObject {
 type Facts = Pick<JoinedNode, 'name' | 'uid' | 'pool' | 'createdAt' | 'isReady'> & { readonly providerID?: string };
 
 /** The nodes of a Shoot, by name: one for each machine, and those that joined by themselves. */
-export function nodesOf({ reconciled, inside = emptyContents }: Simulation): Node[] {
+export function nodesOf({ reconciled, inside }: Simulation): Node[] {
   if (reconciled === undefined) return [];
+  const { joined = [], patches = {}, silent = [] } = inside ?? {};
   const machines = reconciled.machines.map(({ name, pool, createdAt }): Facts => {
     const digest = createHash('sha256').update(name).digest();
     const uid = `${digest.toString('hex', 0, 4)}-0000-4000-8000-${digest.toString('hex', 4, 10)}`;
     return { name, uid, pool, createdAt, isReady: true, providerID: `hcloud://${digest.readUInt32BE(0)}` };
   });
-  const joined = inside.joined.map(({ serverId, ...node }): Facts => ({ ...node, ...providerIdOf(serverId) }));
-  return [...machines, ...joined]
-    .map((facts) =>
-      nodeOf({ ...facts, isReady: facts.isReady && !inside.silent.includes(facts.name) }, reconciled.spec),
-    )
-    .map((node) => [inside.patches[node.metadata.name] ?? []].flat().reduce<unknown>(mergePatch, node) as Node)
+  const others = joined.map(({ serverId, ...node }): Facts => ({ ...node, ...providerIdOf(serverId) }));
+  return [...machines, ...others]
+    .map((facts) => nodeOf({ ...facts, isReady: facts.isReady && !silent.includes(facts.name) }, reconciled.spec))
+    .map((node) => (patches[node.metadata.name] ?? []).reduce<unknown>(mergePatch, node) as Node)
     .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
 }
 

@@ -1,30 +1,17 @@
 import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
-import type { Secret } from '../kinds/core-kinds.js';
+import type { Secret } from '../kinds.js';
+import type { KubeObject } from '../object.js';
 import { type Shoot, type ShootSpec, type Simulation, type Worker, workersOf } from '../shoots/shoot.js';
 
-export const TOKEN_TYPE = 'bootstrap.kubernetes.io/token';
-
-const valueIn = ({ data = {} }: Secret, key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
-
-/** Whether the token has expired. A token without an expiration never expires. */
-export function isExpired(secret: Secret, nowMs: number): boolean {
-  const expiration = valueIn(secret, 'expiration');
-  return expiration !== '' && Date.parse(expiration) <= nowMs;
+/** Whether an object is the Secret of a presented token, `id.secret`, and the token is valid. One without an expiration never expires. */
+export function admits(object: KubeObject, shown: string, nowMs: number): boolean {
+  const { type, data = {} } = object as Secret;
+  if (type !== 'bootstrap.kubernetes.io/token') return false;
+  const value = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
+  const isExpired = value('expiration') !== '' && Date.parse(value('expiration')) <= nowMs;
+  return `${value('token-id')}.${value('token-secret')}` === shown && !isExpired;
 }
-
-/** Whether a presented token, `id.secret`, is valid. */
-export function admits(tokens: readonly Secret[], shown: string, nowMs: number): boolean {
-  return tokens.some(
-    (secret) =>
-      `${valueIn(secret, 'token-id')}.${valueIn(secret, 'token-secret')}` === shown &&
-      valueIn(secret, 'usage-bootstrap-authentication') === 'true' &&
-      !isExpired(secret, nowMs),
-  );
-}
-
-/** Namespace of all objects that nodes need from a Shoot. */
-export const SYSTEM = 'kube-system';
 
 const AGENT_VERSION = 'v1.150.0';
 const AGENT_IMAGE = `europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:${AGENT_VERSION}`;
@@ -64,7 +51,7 @@ export function configSecretsOf(shoot: Shoot, { reconciled }: Simulation): Secre
       kind: 'Secret',
       metadata: {
         name,
-        namespace: SYSTEM,
+        namespace: 'kube-system',
         uid: uidOf(`${shoot.metadata.uid}/${name}`),
         resourceVersion: '1',
         creationTimestamp: shoot.metadata.creationTimestamp ?? '',

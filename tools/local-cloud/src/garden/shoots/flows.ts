@@ -139,13 +139,7 @@ const operation = (
   progress: number,
   description: string,
   nowMs: number,
-) => ({
-  type,
-  state,
-  progress,
-  description,
-  lastUpdateTime: timestamp(nowMs),
-});
+) => ({ type, state, progress, description, lastUpdateTime: timestamp(nowMs) });
 
 const withStatus = (shoot: Shoot, change: Partial<ShootStatus>): Shoot => ({
   ...shoot,
@@ -210,9 +204,8 @@ function failed(shoot: Shoot, type: OperationType, task: Task, fault: FlowFault,
 
 function finishFlow(shoot: Shoot, simulation: Simulation, { type, spec }: Flow, { nowMs }: World): Changed | null {
   const lastOperation = operation(type, 'Succeeded', 100, `${type} of Shoot cluster has been successful.`, nowMs);
-  const next = withStatus(shoot, { lastOperation });
-  delete next.status.lastErrors;
-  delete next.status.retryCycleStartTime;
+  const { lastErrors: _, retryCycleStartTime: __, ...status } = shoot.status;
+  const next: Shoot = { ...shoot, status: { ...status, lastOperation } };
   if (type === 'Delete') {
     // Gardener takes away its own finalizer only.
     const finalizers = (shoot.metadata.finalizers ?? []).filter((name) => name !== FINALIZER);

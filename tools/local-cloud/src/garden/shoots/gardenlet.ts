@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { DueQueue } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
 import type { GardenParts } from '../parts.js';
-import { type Held, keyOf, objectOf, placeOf } from '../store.js';
+import { type Held, keyOf, objectOf } from '../store.js';
 import { decideStep, type World } from './flows.js';
 import { isReported, nodeTroubleOf } from './health.js';
 import { tokenFaultOf } from './provider.js';
@@ -76,21 +76,14 @@ export class Gardenlet {
 
   #run(key: string): void {
     const { store, clock, settings } = this.parts;
-    const { namespace, name } = placeOf(key);
+    const [namespace = '', name = ''] = key.split('/');
     const held = store.get('shoots', namespace, name);
-    if (held === null) return;
-    const shoot = objectOf<Shoot>(held);
-    const due = decideStep(shoot, held.simulation, settings());
-    if (due === null) return;
+    const due = held && decideStep(objectOf(held), held.simulation, settings());
+    if (held === null || due === null) return;
     const project = store.get('namespaces', '', namespace)?.labels['project.gardener.cloud/name'] ?? namespace;
-    const fault = due.starts === null ? null : this.#faultOf(shoot, due.starts);
-    const changed = due.perform({
-      nowMs: clock.now(),
-      project,
-      newUid: randomUUID(),
-      fault,
-      addresses: this.addresses,
-    });
+    const fault = due.starts === null ? null : this.#faultOf(objectOf<Shoot>(held), due.starts);
+    const { addresses } = this;
+    const changed = due.perform({ nowMs: clock.now(), project, newUid: randomUUID(), fault, addresses });
     if (changed === null) store.remove('shoots', namespace, name);
     else store.put('shoots', changed.shoot, changed.simulation);
   }

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { CredentialsBinding, Secret } from '../kinds/core-kinds.js';
+import type { CredentialsBinding, Secret } from '../kinds.js';
 import type { GardenParts } from '../parts.js';
 import { type ObjectStore, objectOf } from '../store.js';
 import { type FlowFault, findWorker, type Shoot } from './shoot.js';
@@ -7,13 +7,9 @@ import { type FlowFault, findWorker, type Shoot } from './shoot.js';
 /** What the provider has against the token of a Shoot; null for nothing. */
 export function tokenFaultOf({ store, projectTokens }: GardenParts, shoot: Shoot): FlowFault | null {
   const token = tokenOf(store, shoot);
-  const state = token === null ? 'unknown' : projectTokens.stateOf(token);
-  const fault = (code: string, message: string): FlowFault => ({ codes: [code], message: `hcloud: ${message}` });
-  if (state === 'unknown')
-    return fault('ERR_INFRA_UNAUTHENTICATED', 'the token you have provided is invalid (unauthorized)');
-  return state === 'read-only'
-    ? fault('ERR_INFRA_UNAUTHORIZED', 'the token is only allowed to perform GET requests (token_readonly)')
-    : null;
+  if (token !== null && projectTokens.has(token)) return null;
+  const message = 'hcloud: the token you have provided is invalid (unauthorized)';
+  return { codes: ['ERR_INFRA_UNAUTHENTICATED'], message };
 }
 
 function tokenOf(store: ObjectStore, { metadata, spec }: Shoot): string | null {
@@ -25,18 +21,8 @@ function tokenOf(store: ObjectStore, { metadata, spec }: Shoot): string | null {
   return value == null ? null : Buffer.from(value, 'base64').toString('utf8').trim();
 }
 
-/** A node of a Shoot as the provider lists it among the servers of a project. */
-export interface ProviderNode {
-  readonly id: number;
-  readonly name: string;
-  readonly created: string;
-  readonly server_type: { readonly name: string };
-  readonly location: { readonly name: string };
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-/** The nodes of all Shoots whose token belongs to the project. */
-export function providerNodesOf({ store, projectTokens }: GardenParts, project: string): ProviderNode[] {
+/** The nodes of all Shoots whose token belongs to the project, as the provider lists them among its servers. */
+export function providerNodesOf({ store, projectTokens }: GardenParts, project: string) {
   return store.list('shoots').flatMap((held) => {
     const shoot = objectOf<Shoot>(held);
     const token = tokenOf(store, shoot);
@@ -52,6 +38,8 @@ export function providerNodesOf({ store, projectTokens }: GardenParts, project: 
     }));
   });
 }
+
+export type ProviderNode = ReturnType<typeof providerNodesOf>[number];
 
 /** Stable for a name, and distinct from ids of other servers. */
 const numberOf = (name: string): number =>

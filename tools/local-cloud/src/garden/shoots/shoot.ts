@@ -1,6 +1,5 @@
 import type { KeyPair } from '@corral/testing/certificates';
-import type { ClusterContents } from '../cluster/contents.js';
-import type { Fields, KubeObject } from '../kube/object.js';
+import type { Fields, KubeObject } from '../object.js';
 
 export interface MachineImage {
   name?: string;
@@ -95,6 +94,32 @@ export interface Machine {
   readonly pool: string;
   /** RFC 3339. */
   readonly createdAt: string;
+}
+
+/** A node that joined by itself, without one of the Shoot's machines. */
+export interface JoinedNode {
+  readonly name: string;
+  readonly uid: string;
+  /** Worker pool whose configuration it uses. */
+  readonly pool: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+  /** Null for a machine outside the provider. */
+  readonly serverId: number | null;
+  /** Number of the server's rebuild that it joined from. A later rebuild wipes the node. */
+  readonly rebuild: number;
+  readonly isReady: boolean;
+}
+
+/** What is in a Shoot's cluster apart from the nodes of its machines. Immutable. */
+export interface ClusterContents {
+  readonly joined: readonly JoinedNode[];
+  /** What clients have changed in nodes: merge patches in their order, by the names of the nodes. */
+  readonly patches: Readonly<Record<string, readonly Fields[]>>;
+  /** Names of nodes that report no status. */
+  readonly silent: readonly string[];
+  /** All other objects, by `group/plural/namespace/name`. */
+  readonly objects: Readonly<Record<string, KubeObject>>;
 }
 
 /** What is kept with a Shoot but never served. Immutable. */

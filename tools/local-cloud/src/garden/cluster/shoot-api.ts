@@ -1,22 +1,21 @@
 import { X509Certificate } from 'node:crypto';
-import { createServer, type ServerOptions } from 'node:https';
-import { createSecureContext, type SecureContext, type TLSSocket } from 'node:tls';
+import { createServer, request } from 'node:https';
+import type { SecureContext, TLSSocket } from 'node:tls';
 import type { KeyPair } from '@corral/testing/certificates';
-import express, { type Express, type RequestHandler, type Response } from 'express';
-import { injectFaults } from '../../faults/calls.js';
-import { openRouteTable, type Route, sendJson } from '../../http/route-table.js';
+import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { countCall, injectFaults } from '../../faults/calls.js';
+import { sendJson, serveRoutes } from '../../http/serve-routes.js';
 import { LOOPBACK, listen } from '../../listen.js';
-import { BODY_BYTES_MAX, sendStatusError } from '../http/requests.js';
-import { secrets } from '../kinds/core-kinds.js';
-import { pathNotFound, refusedByRbac, renderFault, unauthorized } from '../kube/errors.js';
-import { equalJson } from '../kube/object.js';
+import { shootNamed } from '../authorities.js';
+import { pathNotFound, refusedByRbac, renderFault, unauthorized } from '../errors.js';
+import { secrets } from '../kinds.js';
+import { equalJson } from '../object.js';
 import type { GardenParts } from '../parts.js';
+import { BODY_BYTES_MAX, sendStatusError } from '../requests.js';
 import type { World } from '../shoots/flows.js';
 import { isServing, type Shoot } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
-import { shootOfServerName } from './authorities.js';
-import { clusterRoutes } from './cluster-routes.js';
-import { passOn } from './real-api-server.js';
+import { nodeRoutes, objectRoutes } from './cluster-routes.js';
 
 /**
  * Serves the API servers of all Shoots on one address. The TLS server name tells them apart.
@@ -25,20 +24,16 @@ import { passOn } from './real-api-server.js';
  */
 export async function startShootApi(parts: GardenParts, port: number, fallback: KeyPair) {
   const { store, authorities } = parts;
-  const contextFor = async (serverName: string): Promise<SecureContext | undefined> => {
-    const held = shootNamed(store, serverName);
-    if (held === null) return undefined;
-    const { certificate, key } = await authorities.serverOf(held);
-    return createSecureContext({ cert: certificate, key });
-  };
-  const tls: ServerOptions = {
+  const tls = {
     cert: fallback.certificate,
     key: fallback.key,
     requestCert: true,
     // Verified after the handshake, by the simulated clock.
     rejectUnauthorized: false,
-    SNICallback: (serverName, callback) => {
-      contextFor(serverName).then((context) => callback(null, context), callback);
+    SNICallback: (serverName: string, callback: (error: Error | null, context?: SecureContext) => void) => {
+      const held = shootNamed(store, serverName);
+      if (held === null) callback(null);
+      else authorities.serverOf(held).then((context) => callback(null, context), callback);
     },
   };
   const server = await listen(createServer(tls, buildShootApi(parts)), port);
@@ -51,54 +46,50 @@ export async function startShootApi(parts: GardenParts, port: number, fallback: 
   return { addresses, close: server.close };
 }
 
-function shootNamed(store: ObjectStore, serverName: string): Held | null {
-  const named = shootOfServerName(serverName);
-  return named && store.get('shoots', named.namespace, named.name);
-}
-
 /** Updates the addresses of Shoots from an earlier run: the port may differ. */
 function readvertise(store: ObjectStore, addresses: World['addresses']): void {
   for (const held of store.list('shoots')) {
     const shoot = objectOf<Shoot>(held);
     const { advertisedAddresses } = shoot.status;
     if (advertisedAddresses === undefined || equalJson(advertisedAddresses, addresses)) continue;
-    shoot.status.advertisedAddresses = [...addresses];
-    store.put('shoots', shoot);
+    store.put('shoots', { ...shoot, status: { ...shoot.status, advertisedAddresses: addresses } });
   }
 }
 
 function buildShootApi(parts: GardenParts): Express {
   const { calls, clusters, clock } = parts;
-  const routeOf = openRouteTable(clusterRoutes(clusters, clock));
+  const guards = [
+    injectFaults(calls, renderFault, 'shoot'),
+    // Read the body first: the Shoot must not change between the check and the response.
+    express.raw({ type: () => true, limit: BODY_BYTES_MAX }),
+    requireShoot(parts),
+    requireCertificate(parts),
+  ];
   const app = express();
   app.disable('x-powered-by');
-  app.use((req, res, next) => {
-    const route = routeOf(req.path.replace(/\/$/, ''));
-    res.locals.route = route;
-    calls.count(req, route?.pattern ?? 'unknown', 'shoot ');
-    next();
-  });
-  app.use(injectFaults(calls, renderFault, 'shoot'));
-  // Read the body first: the Shoot must not change between the check and the response.
-  app.use(express.raw({ type: () => true, limit: BODY_BYTES_MAX }));
-  app.use(requireShoot(parts));
-  app.get('/version', (_req, res) => {
-    const { version } = objectOf<Shoot>(res.locals.shoot).spec.kubernetes;
+  app.get('/version', countCall(calls, '/version', 'shoot '), ...guards, (_req, res) => {
+    const { version } = objectOf<Shoot>(shootOf(res)).spec.kubernetes;
     const [major, minor] = version.split('.');
     sendJson(res, 200, { major, minor, gitVersion: `v${version}` });
   });
-  app.use(requireCertificate(parts));
-  app.use((req, res) => {
-    const route = res.locals.route as Route | null;
-    const real = clusters.realApiServer(shootOf(res));
-    const hasObjects = route === null || route.pattern.includes('/:plural');
-    if (real !== null && hasObjects) return passOn(real, req, res, Buffer.isBuffer(req.body) ? req.body : Buffer.of());
-    if (route === null || !route.methods.includes(req.method)) throw pathNotFound();
-    route.serve(req, res);
+  serveRoutes(app, nodeRoutes(clusters, clock), (pattern) => [countCall(calls, pattern, 'shoot '), ...guards]);
+  serveRoutes(app, objectRoutes(clusters), (pattern) => [
+    countCall(calls, (req) => patternOf(pattern, req.params), 'shoot '),
+    ...guards,
+    passToRealServer(parts),
+  ]);
+  app.use(countCall(calls, 'unknown', 'shoot '), ...guards, passToRealServer(parts), () => {
+    throw pathNotFound();
   });
   app.use(sendStatusError);
   return app;
 }
+
+const shootOf = (res: Response): Held => res.locals.shoot as Held;
+
+/** The pattern of a path, whose only parameter is the name of the object. */
+const patternOf = (pattern: string, params: Request['params']): string =>
+  pattern.replace(/:(\w+)/g, (parameter, name) => (name === 'name' ? parameter : String(params[name])));
 
 /** Drops the connection if the Shoot's API server is down, as if nothing listened there. */
 function requireShoot({ store }: GardenParts): RequestHandler {
@@ -124,10 +115,28 @@ function requireCertificate({ clock }: GardenParts): RequestHandler {
     const isViewer = /^O=gardener\.cloud:project:viewers$/m.test(shown.subject);
     if (isViewer && (req.method !== 'GET' || req.path.includes('/secrets'))) {
       const verb = req.method === 'GET' ? 'list' : 'update';
-      throw refusedByRbac(secrets, { user, verb, name: '', namespace: '', subresource: '' });
+      throw refusedByRbac(secrets, { user, verb, resource: 'secrets', name: '', namespace: '' });
     }
     next();
   };
 }
 
-const shootOf = (res: Response): Held => res.locals.shoot as Held;
+/** Has a real API server answer, if there is one, to somebody whom the Shoot's own has let in. */
+function passToRealServer({ clusters }: GardenParts): RequestHandler {
+  return (req, res, next) => {
+    const server = clusters.realApiServer(shootOf(res));
+    if (server === null) return next();
+    const { host: _, ...headers } = req.headers;
+    const sent = request(new URL(req.originalUrl, server.url), {
+      method: req.method,
+      headers: { ...headers, authorization: `Bearer ${server.token}` },
+      ca: server.authority,
+    });
+    sent.on('response', (answer) => {
+      res.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(res);
+    });
+    sent.on('error', () => res.destroy());
+    sent.end(Buffer.isBuffer(req.body) ? req.body : undefined);
+  };
+}

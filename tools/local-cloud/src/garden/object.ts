@@ -26,7 +26,7 @@ interface ObjectMeta {
   managedFields?: ManagedFieldsEntry[];
 }
 
-/** An API object. Mutable: the store returns copies. */
+/** An API object. */
 export interface KubeObject {
   apiVersion: string;
   kind: string;

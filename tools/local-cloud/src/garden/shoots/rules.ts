@@ -1,0 +1,186 @@
+import semver from 'semver';
+import { aggregate, type FieldError, forbidden, invalidObject } from '../errors.js';
+import { type CatalogueVersion, type CloudProfile, shoots } from '../kinds.js';
+import { equalJson, isFields, type KubeObject } from '../object.js';
+import { findWorker, type MachineImage, type Shoot, type ShootStatus, type Worker, workersOf } from './shoot.js';
+
+/** What the garden offers. */
+export interface Catalogue {
+  readonly profile: CloudProfile;
+  readonly nowMs: number;
+}
+
+/** The fields of an object, as a tree; null for one with any content. Names stand for the items of a list, too. */
+interface FieldTree {
+  readonly [name: string]: FieldTree | null;
+}
+
+const specFields: FieldTree = {
+  cloudProfile: { kind: null, name: null },
+  region: null,
+  purpose: null,
+  seedName: null,
+  credentialsBindingName: null,
+  kubernetes: { version: null },
+  networking: { type: null, nodes: null, pods: null, services: null, ipFamilies: null },
+  hibernation: { enabled: null, schedules: null },
+  controlPlane: { highAvailability: null },
+  maintenance: {
+    autoUpdate: { kubernetesVersion: null, machineImageVersion: null },
+    timeWindow: { begin: null, end: null },
+    confineSpecUpdateRollout: null,
+  },
+  provider: {
+    type: null,
+    infrastructureConfig: null,
+    controlPlaneConfig: null,
+    workers: {
+      name: null,
+      minimum: null,
+      maximum: null,
+      maxSurge: null,
+      maxUnavailable: null,
+      zones: null,
+      priority: null,
+      labels: null,
+      annotations: null,
+      taints: null,
+      machine: { type: null, architecture: null, image: { name: null, version: null, providerConfig: null } },
+      cri: null,
+      providerConfig: null,
+      systemComponents: null,
+      updateStrategy: null,
+    },
+  },
+};
+
+/** The path of a field of a Shoot that is not known, for example `spec.provider.workers[name="p1"].typo`; null if all are. */
+export const unknownFieldOf = ({ kind, spec }: KubeObject): string | null =>
+  kind === shoots.kind ? unknownField(specFields, spec, 'spec') : null;
+
+function unknownField(tree: FieldTree | null, value: unknown, path: string): string | null {
+  if (tree === null) return null;
+  const below = Array.isArray(value)
+    ? value.map((item) => [tree, item, `${path}[name=${JSON.stringify(isFields(item) ? item.name : '')}]`] as const)
+    : Object.entries(isFields(value) ? value : {}).map(
+        ([name, item]) => [Object.hasOwn(tree, name) ? tree[name] : undefined, item, `${path}.${name}`] as const,
+      );
+  for (const [subtree, item, at] of below) {
+    const found = subtree === undefined ? at : unknownField(subtree, item, at);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+const CONFIRMATION = 'confirmation.gardener.cloud/deletion';
+const OPERATION = 'gardener.cloud/operation';
+const blankStatus: ShootStatus = { hibernated: false, technicalID: '', uid: '' };
+
+/** What Gardener sets in a pool that does not say otherwise. */
+const poolDefaults = {
+  maxSurge: 1,
+  maxUnavailable: 0,
+  cri: { name: 'containerd' },
+  updateStrategy: 'AutoRollingUpdate',
+  systemComponents: { allow: true },
+};
+
+/** Sets defaults and what callers cannot set. @param old null on create */
+export function prepareShoot(shoot: Shoot, old: Shoot | null, catalogue: Catalogue): void {
+  const { spec } = shoot;
+  spec.maintenance = {
+    timeWindow: { begin: '220000+0000', end: '230000+0000' },
+    ...spec.maintenance,
+    autoUpdate: { machineImageVersion: true, ...(spec.maintenance?.autoUpdate as object | undefined) },
+  };
+  for (const worker of workersOf(spec)) {
+    Object.assign(worker, { ...poolDefaults, ...worker });
+    const { machine } = worker;
+    const type = catalogue.profile.spec.machineTypes.find(({ name }) => name === machine.type);
+    machine.architecture ??= type?.architecture ?? 'amd64';
+    machine.image = resolvedImage(worker, findWorker(old?.spec, worker.name)?.machine.image, catalogue);
+  }
+  shoot.status = old?.status ?? blankStatus;
+  shoot.metadata.generation = old === null ? 1 : generationAfter(shoot, old);
+}
+
+/** A pool keeps its image unless another is requested. A new pool gets the newest image for its architecture. */
+function resolvedImage(
+  { machine: { image: wanted = {}, architecture = 'amd64' } }: Worker,
+  current: MachineImage | undefined,
+  { profile, nowMs }: Catalogue,
+): MachineImage {
+  const { name, version, ...more } = wanted;
+  const isKept = (name ?? current?.name) === current?.name && (version ?? current?.version) === current?.version;
+  if (current !== undefined && isKept) return { ...current, ...more };
+  const fits = (image: CloudProfile['spec']['machineImages'][number]): boolean =>
+    name === undefined ? image.versions.some((each) => each.architectures.includes(architecture)) : image.name === name;
+  const image = profile.spec.machineImages.find(fits);
+  const offered = (image?.versions ?? []).filter(
+    (each) => each.architectures.includes(architecture) && isActive(each, nowMs) && each.classification !== 'preview',
+  );
+  const [newest = ''] = semver.rsort(offered.map((each) => each.version));
+  return { name: image?.name ?? '', ...more, version: version ?? newest };
+}
+
+/** Changes of the specification, and an order that is heeded, raise the generation. */
+function generationAfter({ metadata, spec, status }: Shoot, old: Shoot): number {
+  const { generation = 1 } = old.metadata;
+  const heeded = status.lastOperation?.state === 'Failed' ? 'retry' : 'reconcile';
+  const isOrdered = status.lastOperation !== undefined && metadata.annotations?.[OPERATION] === heeded;
+  if (isOrdered) delete metadata.annotations?.[OPERATION];
+  return isOrdered || !equalJson(spec, old.spec) ? generation + 1 : generation;
+}
+
+/** Checks the changes of a write against the catalogue. What stays may have expired. @throws StatusError 403, 422 */
+export function judgeShoot(shoot: Shoot, old: Shoot | null, { profile, nowMs }: Catalogue): void {
+  const { name = '', deletionTimestamp } = shoot.metadata;
+  const { spec } = shoot;
+  if (equalJson(spec, old?.spec)) return;
+  if (deletionTimestamp !== undefined)
+    throw invalidObject(shoots, name, 'spec', 'Forbidden: cannot update shoot spec if deletion timestamp is set');
+  const { kubernetes, machineTypes, machineImages } = profile.spec;
+  // An update to an expired version is allowed, a new cluster with one is not.
+  const versions = kubernetes.versions.filter((each) => old !== null || isActive(each, nowMs));
+  const before = old?.spec.kubernetes.version;
+  const errors = [
+    ...unlessOffered('spec.kubernetes.version', spec.kubernetes.version, before, versionsOf(versions)),
+    ...workersOf(spec).flatMap(({ name: pool, machine }, index) => {
+      const at = `spec.provider.workers[${index}].machine`;
+      const current = findWorker(old?.spec, pool)?.machine;
+      const image = current?.image?.version;
+      // An update may also select an expired version that is not older than the current one.
+      const images = machineImages
+        .find((each) => each.name === machine.image?.name)
+        ?.versions.filter((each) => isActive(each, nowMs) || (image && semver.gte(each.version, image)));
+      const types = machineTypes.filter(({ usable }) => usable).map((each) => each.name);
+      return [
+        ...unlessOffered(`${at}.type`, machine.type, current?.type, types),
+        ...unlessOffered(`${at}.image.version`, machine.image?.version ?? '', image, versionsOf(images ?? [])),
+      ];
+    }),
+  ];
+  if (errors.length > 0) throw forbidden(shoots, name, aggregate(errors));
+}
+
+/** @throws StatusError 403 */
+export function judgeDeletion({ metadata: { name = '', annotations } }: KubeObject): void {
+  if (annotations?.[CONFIRMATION] === 'true') return;
+  throw forbidden(shoots, name, `must have a "${CONFIRMATION}" annotation to delete`);
+}
+
+const versionsOf = (all: readonly CatalogueVersion[]): string[] => all.map(({ version }) => version);
+
+function unlessOffered(
+  field: string,
+  value: string,
+  before: string | undefined,
+  offered: readonly string[],
+): FieldError[] {
+  if (value === before || offered.includes(value)) return [];
+  const supported = offered.map((each) => JSON.stringify(each)).join(', ');
+  return [{ field, message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}` }];
+}
+
+const isActive = ({ expirationDate }: CatalogueVersion, nowMs: number): boolean =>
+  expirationDate === undefined || Date.parse(expirationDate) > nowMs;
