@@ -9,10 +9,10 @@ export interface Manager {
 }
 
 /**
- * Fields by their paths: lines of steps, written as in `FieldsV1`. Members are leaves and the items of lists with keys; all
- * other lists are leaves.
+ * The fields of an object with their values, by their paths: lines of steps, written as in `FieldsV1`. Members are leaves and the
+ * pools of a Shoot, which go by their names; other lists are leaves. What only the server sets is left out.
  */
-type Paths = ReadonlyMap<string, unknown>;
+type Leaves = Map<string, unknown>;
 type Owned = Set<string>;
 type Share = Omit<ManagedFieldsEntry, 'fieldsV1'> & { owned: Owned };
 
@@ -23,25 +23,46 @@ const unowned =
 /** The one list of an object whose items are owned by name. */
 const KEYED = 'f:spec\nf:provider\nf:workers';
 
-const itemStep = (item: unknown): string => `k:${JSON.stringify({ name: isFields(item) ? item.name : undefined })}`;
-const below = (at: string, step: string): string => (at === '' ? step : `${at}\n${step}`);
+const isItem = (path: string): boolean => path.startsWith(`${KEYED}\nk:`) && path.split('\n').length === 4;
+const isEmpty = (value: unknown): boolean => isFields(value) && Object.keys(value).length === 0;
 
-function pathsOf(value: unknown, at = '', paths = new Map<string, unknown>()): Map<string, unknown> {
-  if (isFields(value) && Object.keys(value).length > 0) {
-    for (const [name, item] of Object.entries(value))
-      if (item !== undefined) pathsOf(item, below(at, `f:${name}`), paths);
+function leavesOf(value: unknown, at = '', leaves: Leaves = new Map()): Leaves {
+  const below = (step: string): string => (at === '' ? step : `${at}\n${step}`);
+  if (isFields(value) && !isEmpty(value)) {
+    for (const [name, item] of Object.entries(value)) {
+      if (item !== undefined) leavesOf(item, below(`f:${name}`), leaves);
+    }
   } else if (Array.isArray(value) && at === KEYED) {
     for (const item of value) {
-      const path = below(at, itemStep(item));
-      paths.set(path, null);
-      if (isFields(item)) pathsOf(item, path, paths);
+      const path = below(`k:${JSON.stringify({ name: isFields(item) ? item.name : undefined })}`);
+      leaves.set(path, {});
+      leavesOf(item, path, leaves);
     }
-  } else if (!unowned.test(at)) paths.set(at, value);
-  return paths;
+  } else if (!unowned.test(at)) leaves.set(at, value);
+  return leaves;
+}
+
+/** The object of these leaves. */
+function objectFrom(leaves: Leaves): Fields {
+  const root: Fields = {};
+  for (const [path, value] of leaves) {
+    const steps = path.split('\n').map((step) => step.slice(2));
+    const last = steps.pop() ?? '';
+    let at = root;
+    for (const step of steps) {
+      at[step] = isFields(at[step]) ? at[step] : {};
+      at = at[step] as Fields;
+    }
+    // What was empty when it was declared may hold fields by now.
+    if (!isEmpty(value) || at[last] === undefined) at[last] = isEmpty(value) ? {} : value;
+  }
+  const provider = isFields(root.spec) && isFields(root.spec.provider) ? root.spec.provider : {};
+  if (isFields(provider.workers)) provider.workers = Object.values(provider.workers);
+  return root;
 }
 
 /** What a write changes, and what it removes. */
-function differences(before: Paths, after: Paths): { changed: Owned; removed: Owned } {
+function differences(before: Leaves, after: Leaves): { changed: Owned; removed: Owned } {
   const isChanged = ([path, value]: [string, unknown]): boolean =>
     !before.has(path) || !equalJson(before.get(path), value);
   return {
@@ -75,7 +96,7 @@ const newShare = (
  */
 export function ownersAfterUpdate(live: KubeObject | null, next: KubeObject, manager: Manager): ManagedFieldsEntry[] {
   const shares = live === null ? [] : sharesOf(live);
-  const { changed, removed } = differences(pathsOf(live ?? {}), pathsOf(next));
+  const { changed, removed } = differences(leavesOf(live ?? {}), leavesOf(next));
   const isMine = (share: Share): boolean => share.manager === manager.name && share.operation === 'Update';
   const mine = shares.find(isMine);
   const others = shares.filter((share) => !isMine(share));
@@ -86,7 +107,8 @@ export function ownersAfterUpdate(live: KubeObject | null, next: KubeObject, man
 }
 
 /**
- * Server-side apply: takes what is declared, removes what the manager declared before and nobody else owns, and keeps the rest.
+ * Server-side apply: takes what is declared, removes what the manager declared before and nobody else owns, and keeps the rest. New
+ * pools come last.
  *
  * @param live null if the object does not exist
  * @throws StatusError 409 with one cause for each changed field that another manager owns, unless forced
@@ -96,11 +118,15 @@ export function applied(live: KubeObject | null, declared: KubeObject, manager: 
   const shares = live === null ? [] : sharesBefore(live, manager);
   const others = shares.filter((share) => !isMine(share));
   const mine = shares.find(isMine);
-  const owned = new Set(pathsOf(declared).keys());
+  const [before, wanted] = [leavesOf(live ?? {}), leavesOf(declared)];
+  const owned = new Set(wanted.keys());
   const dropped = without(mine?.owned ?? new Set(), owned, ...others.map((share) => share.owned));
-  const merged = live === null ? declared : (withoutPaths(merge(live, declared, ''), dropped, owned) as KubeObject);
+  const goneItems = [...dropped].filter(isItem);
+  const isKept = ([path]: [string, unknown]): boolean =>
+    !dropped.has(path) && !goneItems.some((item) => path.startsWith(`${item}\n`));
+  const after: Leaves = new Map([...before].filter(isKept).concat([...wanted]));
 
-  const { changed, removed } = differences(pathsOf(live ?? {}), pathsOf(merged));
+  const { changed, removed } = differences(before, after);
   const conflicts = others.flatMap((share) =>
     [...share.owned].filter((path) => changed.has(path)).map((path) => ({ share, field: shownPath(path) })),
   );
@@ -108,62 +134,20 @@ export function applied(live: KubeObject | null, declared: KubeObject, manager: 
   const kept = others.map((share) => ({ ...share, owned: without(share.owned, changed, removed) }));
   const isSame = mine !== undefined && mine.owned.size === owned.size && without(owned, mine.owned).size === 0;
   const own = isSame && changed.size + removed.size === 0 ? mine : newShare(manager, 'Apply', declared, owned);
-  return { ...merged, metadata: { ...merged.metadata, managedFields: entriesOf([...kept, own]) } };
+  const { metadata, ...fields } = objectFrom(after) as Partial<KubeObject>;
+  return {
+    ...declared,
+    ...(live?.status === undefined ? {} : { status: live.status }),
+    ...fields,
+    metadata: { ...declared.metadata, ...metadata, managedFields: entriesOf([...kept, own]) },
+  };
 }
 
 /** If nobody is known to own anything, as after a restore, the first apply finds all in the hands of `before-first-apply`. */
 function sharesBefore(live: KubeObject, { at }: Manager): Share[] {
   const shares = sharesOf(live);
   if (shares.length > 0) return shares;
-  return [newShare({ name: 'before-first-apply', at }, 'Update', live, new Set(pathsOf(live).keys()))];
-}
-
-function merge(live: unknown, declared: unknown, at: string): unknown {
-  if (isFields(live) && isFields(declared)) {
-    const merged: Fields = { ...live };
-    for (const [name, value] of Object.entries(declared)) {
-      merged[name] = merge(live[name], value, below(at, `f:${name}`));
-    }
-    return merged;
-  }
-  return Array.isArray(live) && Array.isArray(declared) && at === KEYED ? mergeItems(live, declared) : declared;
-}
-
-/** Declared items keep their order. Other items stay before the item that they preceded. */
-function mergeItems(live: readonly unknown[], declared: readonly unknown[]): unknown[] {
-  const wanted = new Set(declared.map((item) => itemStep(item)));
-  const known = new Map(live.map((item) => [itemStep(item), item]));
-  const rest = [...live];
-  const takeOthers = (): unknown[] => {
-    const end = rest.findIndex((item) => wanted.has(itemStep(item)));
-    return rest.splice(0, end < 0 ? rest.length : end);
-  };
-  const merged = declared.flatMap((item) => {
-    const before = takeOthers();
-    const step = itemStep(item);
-    if (known.has(step)) rest.shift();
-    return [...before, merge(known.get(step), item, below(KEYED, step))];
-  });
-  return [...merged, ...takeOthers()];
-}
-
-/** The value without these fields, and without the objects that they leave empty, unless those are declared. */
-function withoutPaths(value: unknown, gone: Owned, declared: Owned, at = ''): unknown {
-  if (Array.isArray(value)) {
-    if (at !== KEYED) return value;
-    const kept = value.filter((item) => !gone.has(below(at, itemStep(item))));
-    return kept.map((item) => withoutPaths(item, gone, declared, below(at, itemStep(item))));
-  }
-  if (!isFields(value)) return value;
-  const kept = Object.entries(value).flatMap(([name, item]): [string, unknown][] => {
-    const path = below(at, `f:${name}`);
-    const left = withoutPaths(item, gone, declared, path);
-    const isEmptied = isFields(left) && Object.keys(left).length === 0 && !equalJson(left, item);
-    // What was empty when it was declared may hold fields by now.
-    const isGone = gone.has(path) && !(isFields(item) && Object.keys(item).length > 0);
-    return isGone || (isEmptied && !declared.has(path)) ? [] : [[name, left]];
-  });
-  return Object.fromEntries(kept);
+  return [newShare({ name: 'before-first-apply', at }, 'Update', live, new Set(leavesOf(live).keys()))];
 }
 
 function toFieldsV1(owned: Owned): Fields {
@@ -174,18 +158,17 @@ function toFieldsV1(owned: Owned): Fields {
       at[step] ??= {};
       at = at[step] as Fields;
     }
-    const isItem = /\nk:[^\n]*$/.test(path);
-    if (isItem) at['.'] = {};
+    if (isItem(path)) at['.'] = {};
   }
   return root;
 }
 
 function fromFieldsV1(fields: Fields, at = '', owned: Owned = new Set()): Owned {
   for (const [step, members] of Object.entries(fields)) {
-    const path = below(at, step);
+    const path = at === '' ? step : `${at}\n${step}`;
     if (step === '.') owned.add(at);
-    else if (isFields(members) && Object.keys(members).length > 0) fromFieldsV1(members, path, owned);
-    else owned.add(path);
+    else if (isEmpty(members)) owned.add(path);
+    else fromFieldsV1(members as Fields, path, owned);
   }
   return owned;
 }
@@ -200,11 +183,9 @@ const shownPath = (path: string): string =>
     .join('');
 
 function applyConflict(conflicts: readonly { share: Share; field: string }[]): StatusError {
-  const causes = conflicts.map(({ share: { manager, operation, apiVersion, time }, field }) => {
-    const shown = operation === 'Apply' ? '' : ` using ${apiVersion} at ${time}`;
-    return { reason: 'FieldManagerConflict', message: `conflict with ${JSON.stringify(manager)}${shown}`, field };
+  const causes = conflicts.map(({ share: { manager }, field }) => {
+    return { reason: 'FieldManagerConflict', message: `conflict with ${JSON.stringify(manager)}`, field };
   });
   const what = causes.map(({ message, field }) => `${message}: ${field}`).join('\n');
-  const count = `${causes.length} conflict${causes.length === 1 ? '' : 's'}`;
-  return new StatusError(409, 'Conflict', `Apply failed with ${count}: ${what}`, { causes });
+  return new StatusError(409, 'Conflict', `Apply failed with ${causes.length} conflicts: ${what}`, { causes });
 }

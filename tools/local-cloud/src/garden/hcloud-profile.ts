@@ -3,22 +3,29 @@ import type { CloudProfile, ImageVersion } from './kinds.js';
 const past = '2026-01-31T23:59:59Z';
 const farAway = '2099-12-31T23:59:59Z';
 
-type MachineType = CloudProfile['spec']['machineTypes'][number];
-
-const machineType = (
-  name: string,
-  architecture: 'amd64' | 'arm64',
-  [cpu, memory, disk]: readonly [cpu: number, gigabytes: number, disk: number],
-  usable = true,
-): MachineType => ({
-  name,
-  architecture,
-  cpu: String(cpu),
-  gpu: '0',
-  memory: `${memory}Gi`,
-  usable,
-  storage: { class: 'standard', type: 'local', size: `${disk}Gi` },
-});
+/** The server types, with their net prices in euros in the European locations: hourly, and the monthly cap. */
+export const serverTypes: Readonly<
+  Record<
+    string,
+    { size: readonly [cpu: number, gigabytes: number, disk: number]; price: readonly [hourly: number, monthly: number] }
+  >
+> = {
+  cx22: { size: [2, 4, 40], price: [0.006, 3.79] },
+  cx32: { size: [4, 8, 80], price: [0.0109, 6.8] },
+  cx42: { size: [8, 16, 160], price: [0.0263, 16.4] },
+  cx52: { size: [16, 32, 320], price: [0.0519, 32.4] },
+  cx11: { size: [1, 2, 20], price: [0.0053, 3.29] },
+  cpx21: { size: [3, 4, 80], price: [0.0113, 7.05] },
+  cpx31: { size: [4, 8, 160], price: [0.021, 13.1] },
+  cpx41: { size: [8, 16, 240], price: [0.0394, 24.6] },
+  cpx51: { size: [16, 32, 360], price: [0.0879, 54.9] },
+  ccx13: { size: [2, 8, 80], price: [0.02, 12.49] },
+  ccx23: { size: [4, 16, 160], price: [0.0392, 24.49] },
+  ccx33: { size: [8, 32, 240], price: [0.0777, 48.49] },
+  cax11: { size: [2, 4, 40], price: [0.0053, 3.29] },
+  cax21: { size: [4, 8, 80], price: [0.0096, 5.99] },
+  cax31: { size: [8, 16, 160], price: [0.0192, 11.99] },
+};
 
 const imageVersion = (version: string, more: Partial<ImageVersion> = {}): ImageVersion => ({
   version,
@@ -71,23 +78,22 @@ export const hcloudProfile: CloudProfile = {
         versions: [imageVersion('4230.2.3', { architectures: ['amd64'] })],
       },
     ],
-    machineTypes: [
-      machineType('cx22', 'amd64', [2, 4, 40]),
-      machineType('cx32', 'amd64', [4, 8, 80]),
-      machineType('cx42', 'amd64', [8, 16, 160]),
-      machineType('cx52', 'amd64', [16, 32, 320]),
-      machineType('cx11', 'amd64', [1, 2, 20], false),
-      machineType('cpx21', 'amd64', [3, 4, 80]),
-      machineType('cpx31', 'amd64', [4, 8, 160]),
-      machineType('cpx41', 'amd64', [8, 16, 240]),
-      machineType('cpx51', 'amd64', [16, 32, 360]),
-      machineType('ccx13', 'amd64', [2, 8, 80]),
-      machineType('ccx23', 'amd64', [4, 16, 160]),
-      machineType('ccx33', 'amd64', [8, 32, 240]),
-      machineType('cax11', 'arm64', [2, 4, 40]),
-      machineType('cax21', 'arm64', [4, 8, 80]),
-      machineType('cax31', 'arm64', [8, 16, 160]),
-    ],
+    machineTypes: Object.entries(serverTypes).map(
+      ([
+        name,
+        {
+          size: [cpu, memory, disk],
+        },
+      ]) => ({
+        name,
+        architecture: name.startsWith('cax') ? 'arm64' : 'amd64',
+        cpu: String(cpu),
+        gpu: '0',
+        memory: `${memory}Gi`,
+        usable: name !== 'cx11',
+        storage: { class: 'standard', type: 'local', size: `${disk}Gi` },
+      }),
+    ),
     regions: [
       { name: 'fsn1', zones: [{ name: 'fsn1-dc14' }] },
       { name: 'nbg1', zones: [{ name: 'nbg1-dc3' }] },

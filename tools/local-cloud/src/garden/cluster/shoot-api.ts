@@ -12,8 +12,7 @@ import { secrets } from '../kinds.js';
 import { equalJson } from '../object.js';
 import type { GardenParts } from '../parts.js';
 import { BODY_BYTES_MAX, sendStatusError } from '../requests.js';
-import type { World } from '../shoots/flows.js';
-import { isServing, type Shoot } from '../shoots/shoot.js';
+import { isServing, type Shoot, type ShootStatus } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
 import { nodeRoutes, objectRoutes } from './cluster-routes.js';
 
@@ -47,7 +46,7 @@ export async function startShootApi(parts: GardenParts, port: number, fallback: 
 }
 
 /** Updates the addresses of Shoots from an earlier run: the port may differ. */
-function readvertise(store: ObjectStore, addresses: World['addresses']): void {
+function readvertise(store: ObjectStore, addresses: NonNullable<ShootStatus['advertisedAddresses']>): void {
   for (const held of store.list('shoots')) {
     const shoot = objectOf<Shoot>(held);
     const { advertisedAddresses } = shoot.status;

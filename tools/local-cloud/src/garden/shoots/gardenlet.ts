@@ -1,12 +1,11 @@
-import { randomUUID } from 'node:crypto';
-import { DueQueue } from '../../clock.js';
+import { DueQueue, timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
 import type { GardenParts } from '../parts.js';
 import { type Held, keyOf, objectOf } from '../store.js';
-import { decideStep, type World } from './flows.js';
-import { isReported, nodeTroubleOf } from './health.js';
+import { advanceFlow, type Changed, nextStep, type Step, scheduled, startFlow } from './flows.js';
+import { checkedHealth, isCheckDue } from './health.js';
 import { tokenFaultOf } from './provider.js';
-import type { FlowFault, OperationType, Shoot } from './shoot.js';
+import type { FlowFault, OperationType, Shoot, ShootStatus } from './shoot.js';
 
 /** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
 export interface ShootFault {
@@ -27,7 +26,7 @@ export class Gardenlet {
 
   constructor(
     private readonly parts: GardenParts,
-    private readonly addresses: World['addresses'],
+    private readonly addresses: NonNullable<ShootStatus['advertisedAddresses']>,
   ) {
     this.#queue = new DueQueue(parts.clock, (key) => this.#run(key));
     for (const held of parts.store.list('shoots')) this.#consider(held);
@@ -61,31 +60,44 @@ export class Gardenlet {
 
   #consider(held: Held): void {
     const key = keyOf(held.namespace, held.name);
-    const due = decideStep(objectOf(held), held.simulation, this.parts.settings());
+    const due = nextStep(objectOf(held), held.simulation, this.parts.settings());
     if (due === null) this.#queue.remove(key);
     else if (!this.#queue.has(key)) this.#queue.add(key, due.afterMs);
   }
 
   /** Schedules a health check if its result would differ. */
   #lookAtNodes(held: Held): void {
-    const { spec, status } = objectOf<Shoot>(held);
     const { simulation } = held;
-    if (simulation.careDue === true || isReported(status, nodeTroubleOf(spec, simulation))) return;
-    this.#simulate(held, { ...simulation, careDue: true });
+    if (simulation.careDue !== true && isCheckDue(objectOf(held), simulation))
+      this.#simulate(held, { ...simulation, careDue: true });
   }
 
   #run(key: string): void {
-    const { store, clock, settings } = this.parts;
+    const { store, settings } = this.parts;
     const [namespace = '', name = ''] = key.split('/');
     const held = store.get('shoots', namespace, name);
-    const due = held && decideStep(objectOf(held), held.simulation, settings());
-    if (held === null || due === null) return;
-    const project = store.get('namespaces', '', namespace)?.labels['project.gardener.cloud/name'] ?? namespace;
-    const fault = due.starts === null ? null : this.#faultOf(objectOf<Shoot>(held), due.starts);
-    const { addresses } = this;
-    const changed = due.perform({ nowMs: clock.now(), project, newUid: randomUUID(), fault, addresses });
+    const step = held && nextStep(objectOf(held), held.simulation, settings());
+    if (held === null || step === null) return;
+    const changed = this.#take(step, { shoot: objectOf(held), simulation: held.simulation });
     if (changed === null) store.remove('shoots', namespace, name);
     else store.put('shoots', changed.shoot, changed.simulation);
+  }
+
+  /** @returns null if the Shoot is gone */
+  #take(step: Step, before: Changed): Changed | null {
+    const { store, clock } = this.parts;
+    const { shoot, simulation } = before;
+    const { namespace = '' } = shoot.metadata;
+    if (step.what === 'schedule') return { shoot: scheduled(shoot), simulation };
+    if (step.what === 'advance') return advanceFlow(before, this.addresses, clock.now());
+    if (step.what === 'start') {
+      const project = store.get('namespaces', '', namespace)?.labels['project.gardener.cloud/name'] ?? namespace;
+      const fault = this.#faultOf(shoot, step.type);
+      return startFlow(before, { type: step.type, fault, project }, clock.now());
+    }
+    const { careDue: _, ...atRest } = simulation;
+    const status = { ...shoot.status, ...checkedHealth(shoot, simulation, timestamp(clock.now())) };
+    return { shoot: { ...shoot, status }, simulation: atRest };
   }
 
   #faultOf(shoot: Shoot, type: OperationType): FlowFault | null {

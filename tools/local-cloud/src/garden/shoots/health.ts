@@ -1,35 +1,32 @@
 import { isReady, nodesOf } from '../cluster/nodes.js';
-import { type Condition, type ShootSpec, type ShootStatus, type Simulation, workersOf } from './shoot.js';
+import { type Condition, type Shoot, type ShootStatus, type Simulation, workersOf } from './shoot.js';
 
-type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
 type Health = Pick<ShootStatus, 'conditions' | 'constraints'>;
 
 const NODES = 'EveryNodeReady';
-/** What is checked, with the reason of a good result. */
+/** What is checked. */
 const checks = {
-  conditions: {
-    APIServerAvailable: 'HealthzRequestSucceeded',
-    ControlPlaneHealthy: 'ControlPlaneRunning',
-    ObservabilityComponentsHealthy: 'ObservabilityComponentsRunning',
-    [NODES]: NODES,
-    SystemComponentsHealthy: 'SystemComponentsRunning',
-  },
-  constraints: {
-    HibernationPossible: 'NoProblematicWebhooks',
-    MaintenancePreconditionsSatisfied: 'NoProblematicWebhooks',
-  },
+  conditions: [
+    'APIServerAvailable',
+    'ControlPlaneHealthy',
+    'ObservabilityComponentsHealthy',
+    NODES,
+    'SystemComponentsHealthy',
+  ],
+  constraints: ['HibernationPossible', 'MaintenancePreconditionsSatisfied'],
 } as const;
 
 /** @param find what a check finds; `before` is the last finding. The transition time stays while the status does. */
 function healthOf(
   status: ShootStatus,
   at: string,
-  find: (type: string, reason: string, before: Condition | undefined) => Omit<Finding, 'type'>,
+  find: (type: string, before: Condition | undefined) => Finding,
 ): Health {
   const look = (kind: keyof typeof checks): Condition[] =>
-    Object.entries(checks[kind]).map(([type, reason]) => {
+    checks[kind].map((type) => {
       const before = status[kind]?.find((known) => known.type === type);
-      const found = find(type, reason, before);
+      const found = find(type, before);
       const lastTransitionTime = before?.status === found.status ? before.lastTransitionTime : at;
       return { ...found, type, lastTransitionTime, lastUpdateTime: at };
     });
@@ -38,45 +35,46 @@ function healthOf(
 
 /** The health between a flow and the next check: what was False stays so, everything else is Progressing. @param at RFC 3339 */
 export const uncheckedHealth = (status: ShootStatus, at: string): Health =>
-  healthOf(status, at, (_type, _reason, before) => {
+  healthOf(status, at, (_type, before) => {
     if (before?.status === 'False') return before;
-    const { reason = 'ConditionInitialized', message = 'The check has not been performed yet.' } = before ?? {};
-    return { status: 'Progressing', reason, message };
+    const message = 'The check has not been performed yet.';
+    return { status: 'Progressing', reason: 'ConditionInitialized', message };
   });
 
-/** @param at RFC 3339 @param trouble what is not well, unless the Shoot is hibernated */
-export const checkedHealth = (status: ShootStatus, at: string, trouble: Finding | null): Health =>
-  healthOf(status, at, (type, reason) => {
-    if (trouble?.type === type && !status.hibernated) return trouble;
-    const notChecked = type in checks.conditions ? 'ConditionNotChecked' : 'ConstraintNotChecked';
-    return { status: 'True', reason: status.hibernated ? notChecked : reason, message: 'All is well.' };
+/** @param at RFC 3339 */
+export const checkedHealth = ({ spec, status }: Shoot, simulation: Simulation, at: string): Health => {
+  const trouble = status.hibernated ? null : nodeTroubleOf(spec, simulation);
+  return healthOf(status, at, (type) => {
+    if (type === NODES && trouble !== null) return trouble;
+    const reason = status.hibernated ? 'ConditionNotChecked' : 'AllIsWell';
+    return { status: 'True', reason, message: 'All is well.' };
   });
-
-const NOT_MANAGED = 'node.machine.sapcloud.io/not-managed-by-mcm';
+};
 
 /** What is not well with the nodes of a Shoot: one is not ready, or there are more than machines. */
-export function nodeTroubleOf(spec: ShootSpec, simulation: Simulation): Finding | null {
+function nodeTroubleOf(spec: Shoot['spec'], simulation: Simulation): Finding | null {
   const nodes = nodesOf(simulation);
   const pools = workersOf(spec).map(({ name }) => name);
   const ill = nodes.find(
     (node) => !isReady(node) && pools.includes(node.metadata.labels['worker.gardener.cloud/pool'] ?? ''),
   );
-  if (ill !== undefined) return trouble('NodeUnhealthy', `Node ${JSON.stringify(ill.metadata.name)} is unhealthy`);
-  const managed = nodes.filter(({ metadata }) => metadata.annotations?.[NOT_MANAGED] !== '1').length;
+  if (ill !== undefined) {
+    const message = `Node ${JSON.stringify(ill.metadata.name)} is unhealthy`;
+    return { status: 'False', reason: 'NodeUnhealthy', message };
+  }
+  const isManaged = ({ metadata }: (typeof nodes)[number]): boolean =>
+    metadata.annotations?.['node.machine.sapcloud.io/not-managed-by-mcm'] !== '1';
+  const managed = nodes.filter(isManaged).length;
   const desired = simulation.reconciled?.machines.length ?? 0;
-  return managed === desired
-    ? null
-    : trouble('NodesScalingDown', `too many worker nodes are registered (${managed}/${desired})`);
+  if (managed === desired) return null;
+  const message = `too many worker nodes are registered (${managed}/${desired})`;
+  return { status: 'False', reason: 'NodesScalingDown', message };
 }
 
-const trouble = (reason: string, message: string): Finding => ({ type: NODES, status: 'False', reason, message });
-
-/** Whether the status says already what a check would find. */
-export function isReported({ conditions: known, hibernated }: ShootStatus, finding: Finding | null): boolean {
-  const reported = known?.find(({ type }) => type === NODES);
-  if (reported === undefined || hibernated) return true;
-  if (finding === null) return reported.status !== 'False';
-  return (
-    reported.status === finding.status && reported.reason === finding.reason && reported.message === finding.message
-  );
+/** Whether the status does not say yet what a check would find. */
+export function isCheckDue({ spec, status }: Shoot, simulation: Simulation): boolean {
+  const reported = status.conditions?.find(({ type }) => type === NODES);
+  if (reported === undefined || status.hibernated) return false;
+  const found = nodeTroubleOf(spec, simulation);
+  return found === null ? reported.status === 'False' : found.message !== reported.message;
 }

@@ -59,10 +59,10 @@ export interface ShootStatus {
   observedGeneration?: number;
   retryCycleStartTime?: string;
   lastOperation?: LastOperation;
-  lastErrors?: { description: string; taskID: string; codes?: string[]; lastUpdateTime: string }[];
+  lastErrors?: { description: string; taskID: string; codes: readonly string[]; lastUpdateTime: string }[];
   conditions?: Condition[];
   constraints?: Condition[];
-  advertisedAddresses?: { name: string; url: string }[];
+  advertisedAddresses?: readonly { readonly name: string; readonly url: string }[];
 }
 
 export interface Shoot extends KubeObject {
