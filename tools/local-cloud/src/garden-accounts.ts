@@ -14,8 +14,7 @@ export type AccountName = (typeof accountNames)[number];
 interface Account {
   /** User name as the API server shows it. */
   readonly userName: string;
-  /** Null for an account that may do everything. */
-  readonly rules: readonly Rule[] | null;
+  readonly rules: readonly Rule[];
 }
 
 /** The manifests, as far up from this file as from the bundled program. */
@@ -33,7 +32,7 @@ const everything: Rule = { apiGroups: ['*'], resources: ['*'], verbs: ['*'] };
 /** Role-based access control of the accounts. Those of the services have the rights that their manifests grant. */
 export class Rights {
   readonly #accounts: Readonly<Record<AccountName, Account>> = {
-    'technical-user': { userName: 'system:serviceaccount:garden:technical-user', rules: null },
+    'technical-user': { userName: 'system:serviceaccount:garden:technical-user', rules: [everything] },
     'cluster-api': accountIn('cluster-api.yaml'),
     reconciler: accountIn('reconciler.yaml'),
   };
@@ -45,17 +44,14 @@ export class Rights {
 
   /** @param resource with its subresource, for example `shoots/adminkubeconfig` */
   allows(account: AccountName, verb: string, group: string, resource: string): boolean {
-    const rules = this.#changed.get(account) ?? this.#accounts[account].rules;
-    return (
-      rules === null ||
-      rules.some(
-        (rule) => rule.apiGroups.includes(group) && rule.resources.includes(resource) && rule.verbs.includes(verb),
-      )
+    const has = (granted: readonly string[], wanted: string) => granted.includes('*') || granted.includes(wanted);
+    return this.of(account).some(
+      (rule) => has(rule.apiGroups, group) && has(rule.resources, resource) && has(rule.verbs, verb),
     );
   }
 
   of(account: AccountName): readonly Rule[] {
-    return this.#changed.get(account) ?? this.#accounts[account].rules ?? [everything];
+    return this.#changed.get(account) ?? this.#accounts[account].rules;
   }
 
   /** @param rules null restores those of the manifest */

@@ -3,19 +3,6 @@ import type { Kind } from './kinds.js';
 /** What messages name of a kind. */
 export type ResourceName = Pick<Kind, 'group' | 'plural' | 'kind'>;
 
-/** What is wrong with a field, in words that follow its path. */
-export interface FieldError {
-  /** A path such as `spec.provider.workers[0].name`. */
-  readonly field: string;
-  readonly message: string;
-}
-
-/** Several errors as one text: a single error unchanged, several in brackets. */
-export function aggregate(errors: readonly FieldError[]): string {
-  const lines = errors.map(({ field, message }) => `${field}: ${message}`);
-  return lines.length === 1 ? (lines[0] ?? '') : `[${lines.join(', ')}]`;
-}
-
 /** An error as a Kubernetes `Status`. */
 export class StatusError extends Error {
   override readonly name = 'StatusError';

@@ -8,6 +8,7 @@ import { asked, deletedStatus, readBody, readPatch } from '../requests.js';
 import type { Held } from '../store.js';
 import { type Clusters, nodeResource } from './clusters.js';
 import { isReady, type Node } from './nodes.js';
+import { configSecretsOf } from './secrets.js';
 
 const shootOf = (res: Response): Held => res.locals.shoot as Held;
 
@@ -52,9 +53,10 @@ const builtIn: Readonly<Record<string, readonly string[]>> = {
 export function objectRoutes(clusters: Clusters): Routes {
   const objectsOf = (req: Request, res: Response) => {
     const [group, plural] = [param(req, 'group'), param(req, 'plural')];
-    const objects = clusters.objects(shootOf(res));
-    const definition = objects[`apiextensions.k8s.io/customresourcedefinitions//${plural}.${group}`];
+    const { objects: own } = clusters.read(shootOf(res));
+    const definition = own[`apiextensions.k8s.io/customresourcedefinitions//${plural}.${group}`];
     if (!builtIn[group]?.includes(plural) && definition === undefined) throw pathNotFound();
+    const objects = plural === 'secrets' ? { ...configSecretsOf(shootOf(res)), ...own } : own;
     return { objects, prefix: `${group}/${plural}/`, resource: { group, plural, kind: plural } };
   };
   /** @throws StatusError 404 */

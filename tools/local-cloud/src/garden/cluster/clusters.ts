@@ -3,10 +3,9 @@ import { type Clock, timestamp } from '../../clock.js';
 import { publicAddresses } from '../../compute/addresses.js';
 import { forbidden, notFound } from '../errors.js';
 import { type Fields, fieldAt, type KubeObject } from '../object.js';
-import type { ClusterContents, Shoot } from '../shoots/shoot.js';
-import { type Held, type ObjectStore, objectOf } from '../store.js';
+import type { ClusterContents } from '../shoots/shoot.js';
+import type { Held, ObjectStore } from '../store.js';
 import { type Node, nodesOf } from './nodes.js';
-import { configSecretsOf } from './secrets.js';
 
 /** An API server of Kubernetes that has the objects of a Shoot's cluster in our place. */
 export interface RealApiServer {
@@ -18,9 +17,6 @@ export interface RealApiServer {
 }
 
 export const nodeResource = { group: '', plural: 'nodes', kind: 'Node' };
-
-/** Namespace of all objects that nodes need from a Shoot. */
-export const SYSTEM = 'kube-system';
 
 /** What is inside of the Shoots' clusters, kept with each Shoot. */
 export class Clusters {
@@ -99,15 +95,6 @@ export class Clusters {
 
   useRealApiServer({ uid }: Held, server: RealApiServer): void {
     this.#realApiServers.set(uid, server);
-  }
-
-  /** All objects but nodes, by `group/plural/namespace/name`, with the Secrets that configure nodes. */
-  objects(shoot: Held): ClusterContents['objects'] {
-    const secrets = configSecretsOf(objectOf<Shoot>(shoot), shoot.simulation);
-    return {
-      ...Object.fromEntries(secrets.map((secret) => [`/secrets/${SYSTEM}/${secret.metadata.name}`, secret])),
-      ...this.read(shoot).objects,
-    };
   }
 
   /** Stores an object. It keeps its status unless it brings one. A load balancer gets addresses, and a Deployment its Pods. */

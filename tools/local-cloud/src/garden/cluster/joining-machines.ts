@@ -6,8 +6,8 @@ import type { KubeObject } from '../object.js';
 import type { GardenParts } from '../parts.js';
 import { isServing, type JoinedNode, type Shoot, workersOf } from '../shoots/shoot.js';
 import { type Held, type ObjectStore, objectOf } from '../store.js';
-import { type Clusters, SYSTEM } from './clusters.js';
-import { admits } from './secrets.js';
+import type { Clusters } from './clusters.js';
+import { admits, configSecretsOf, SYSTEM } from './secrets.js';
 
 /** Joins machines to Shoots as nodes, and keeps track of them when the machines change. */
 export function joiningMachines({ store, clusters, clock }: GardenParts): ShootsOfMachines {
@@ -45,7 +45,7 @@ function joinTo(clusters: Clusters, held: Held, machine: JoiningMachine, data: J
   const { serverId, rebuild, architecture } = machine;
   const name = data.hostname || machine.name.toLowerCase();
   const { joined, objects } = clusters.read(held);
-  const secret = clusters.objects(held)[`/secrets/${SYSTEM}/${data.secretName}`];
+  const secret = configSecretsOf(held)[`/secrets/${SYSTEM}/${data.secretName}`];
   const wanted = secret?.metadata.labels?.['worker.gardener.cloud/pool'];
   const pool = workersOf(objectOf<Shoot>(held).spec).find((worker) => worker.name === wanted);
   const before = joined.find((node) => node.name === name);

@@ -3,7 +3,6 @@ import { publicAddresses } from '../../compute/addresses.js';
 import type { KubeObject } from '../object.js';
 import { mergePatch } from '../patches.js';
 import { findWorker, type JoinedNode, type ShootSpec, type Simulation } from '../shoots/shoot.js';
-import { configChecksumOf } from './secrets.js';
 
 export interface Node extends KubeObject {
   metadata: KubeObject['metadata'] & { name: string; uid: string; labels: Record<string, string> };
@@ -55,11 +54,7 @@ function nodeOf({ name, uid, pool, createdAt, providerID, isReady: ready }: Fact
         'worker.gardener.cloud/kubernetes-version': version,
         'worker.gardener.cloud/pool': pool,
       },
-      annotations: {
-        ...worker?.annotations,
-        // The node agent confirms here that it has applied its Secret.
-        ...(worker === undefined ? {} : { 'checksum/cloud-config-data': configChecksumOf(spec, worker) }),
-      },
+      annotations: { ...worker?.annotations },
     },
     spec: providerID === undefined ? {} : { providerID },
     status: {

@@ -2,7 +2,11 @@ import { createHash } from 'node:crypto';
 import { stringify } from 'yaml';
 import type { Secret } from '../kinds.js';
 import type { KubeObject } from '../object.js';
-import { type Shoot, type ShootSpec, type Simulation, type Worker, workersOf } from '../shoots/shoot.js';
+import { type Shoot, type ShootSpec, type Worker, workersOf } from '../shoots/shoot.js';
+import { type Held, objectOf } from '../store.js';
+
+/** Namespace of all objects that nodes need from a Shoot. */
+export const SYSTEM = 'kube-system';
 
 /** Whether an object is the Secret of a presented token, `id.secret`, and the token is valid. One without an expiration never expires. */
 export function admits(object: KubeObject, shown: string, nowMs: number): boolean {
@@ -17,26 +21,29 @@ const AGENT_VERSION = 'v1.150.0';
 const AGENT_IMAGE = `europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:${AGENT_VERSION}`;
 const AGENT_HOME = '/var/lib/gardener-node-agent';
 
-const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex');
-
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 /** Another minor version, image or runtime leads to another Secret. Both exist while machines roll. */
 const nameOf = (spec: ShootSpec, worker: Worker): string => {
   const minor = spec.kubernetes.version.split('.').slice(0, 2);
   const { image } = worker.machine;
-  return `gardener-node-agent-${worker.name}-${hashOf(JSON.stringify([minor, image, worker.cri])).slice(0, 5)}`;
+  const hash = createHash('sha256')
+    .update(JSON.stringify([minor, image, worker.cri]))
+    .digest('hex');
+  return `gardener-node-agent-${worker.name}-${hash.slice(0, 5)}`;
 };
 
 /**
- * The configuration Secrets that node agents read: one per worker pool of the last reconciled spec
+ * The configuration Secrets that node agents read, as objects of the cluster: one per worker pool of the last reconciled spec
  * (`pkg/component/extensions/operatingsystemconfig/original/components/nodeagent/secrets.go`).
  */
-export function configSecretsOf(shoot: Shoot, { reconciled }: Simulation): Secret[] {
-  if (reconciled === undefined) return [];
+export function configSecretsOf(held: Held): Record<string, Secret> {
+  const { reconciled } = held.simulation;
+  if (reconciled === undefined) return {};
   const { spec } = reconciled;
-  const server = shoot.status.advertisedAddresses?.[0]?.url ?? '';
-  return workersOf(spec).map((worker) => {
+  const { metadata, status } = objectOf<Shoot>(held);
+  const server = status.advertisedAddresses?.[0]?.url ?? '';
+  const secrets = workersOf(spec).map((worker): Secret => {
     const name = nameOf(spec, worker);
     const agent = {
       apiVersion: 'nodeagent.config.gardener.cloud/v1alpha1',
@@ -51,11 +58,10 @@ export function configSecretsOf(shoot: Shoot, { reconciled }: Simulation): Secre
       kind: 'Secret',
       metadata: {
         name,
-        namespace: 'kube-system',
-        uid: uidOf(`${shoot.metadata.uid}/${name}`),
+        namespace: SYSTEM,
+        uid: `${metadata.uid}/${name}`,
         resourceVersion: '1',
-        creationTimestamp: shoot.metadata.creationTimestamp ?? '',
-        annotations: { 'checksum/data-script': configChecksumOf(spec, worker) },
+        creationTimestamp: metadata.creationTimestamp ?? '',
         labels: { 'gardener.cloud/role': 'operating-system-config', 'worker.gardener.cloud/pool': worker.name },
       },
       type: 'Opaque',
@@ -82,13 +88,5 @@ export function configSecretsOf(shoot: Shoot, { reconciled }: Simulation): Secre
       },
     };
   });
-}
-
-/** Checksum that marks a node as configured according to its Secret. */
-export const configChecksumOf = (spec: ShootSpec, worker: Worker): string =>
-  hashOf(JSON.stringify([nameOf(spec, worker), spec.kubernetes.version]));
-
-function uidOf(text: string): string {
-  const digest = hashOf(text);
-  return `${digest.slice(0, 8)}-0000-4000-8000-${digest.slice(8, 20)}`;
+  return Object.fromEntries(secrets.map((secret) => [`/secrets/${SYSTEM}/${secret.metadata.name}`, secret]));
 }

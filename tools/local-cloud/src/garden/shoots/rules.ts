@@ -1,5 +1,5 @@
 import semver from 'semver';
-import { aggregate, type FieldError, forbidden, invalidObject } from '../errors.js';
+import { forbidden, invalidObject } from '../errors.js';
 import { type CatalogueVersion, type CloudProfile, shoots } from '../kinds.js';
 import { equalJson, isFields, type KubeObject } from '../object.js';
 import { findWorker, type MachineImage, type Shoot, type ShootStatus, type Worker, workersOf } from './shoot.js';
@@ -160,7 +160,8 @@ export function judgeShoot(shoot: Shoot, old: Shoot | null, { profile, nowMs }: 
       ];
     }),
   ];
-  if (errors.length > 0) throw forbidden(shoots, name, aggregate(errors));
+  const [first, ...more] = errors;
+  if (first !== undefined) throw forbidden(shoots, name, more.length === 0 ? first : `[${errors.join(', ')}]`);
 }
 
 /** @throws StatusError 403 */
@@ -171,15 +172,11 @@ export function judgeDeletion({ metadata: { name = '', annotations } }: KubeObje
 
 const versionsOf = (all: readonly CatalogueVersion[]): string[] => all.map(({ version }) => version);
 
-function unlessOffered(
-  field: string,
-  value: string,
-  before: string | undefined,
-  offered: readonly string[],
-): FieldError[] {
+/** @returns what is wrong, as Gardener says it */
+function unlessOffered(field: string, value: string, before: string | undefined, offered: readonly string[]): string[] {
   if (value === before || offered.includes(value)) return [];
   const supported = offered.map((each) => JSON.stringify(each)).join(', ');
-  return [{ field, message: `Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}` }];
+  return [`${field}: Unsupported value: ${JSON.stringify(value)}: supported values: ${supported}`];
 }
 
 const isActive = ({ expirationDate }: CatalogueVersion, nowMs: number): boolean =>
