@@ -54,6 +54,7 @@ export class Zones {
   readonly #journal;
   readonly #zones = new Map<number, HeldZone>();
   readonly #actions = new Map<number, ZoneAction>();
+  #lastActionId = FIRST_ACTION_ID - 1;
   readonly #writes: Write[] = [];
   #servedLaterMs = 0;
   /** What sets were before changes that are not served yet, the latest last. */
@@ -150,7 +151,7 @@ export class Zones {
     command: string,
     failure: (ActionError & { readonly afterMs?: number }) | null,
   ): ZoneAction {
-    const id = Math.max(FIRST_ACTION_ID - 1, ...[...this.#actions.keys()].slice(-1)) + 1;
+    const id = this.#lastActionId + 1;
     const startedAt = this.#options.clock.now();
     const finishesAt = startedAt + (failure?.afterMs ?? this.#options.actionMs);
     const error = failure && { code: failure.code, message: failure.message };
@@ -184,7 +185,10 @@ export class Zones {
     const [what, id, rrset = ''] = key.split(' ');
     if (what === 'zone') this.#zones.set(Number(id), { facts: value as ZoneFacts, table: new RrsetTable() });
     else if (what === 'set') this.#replace(this.#zones.get(Number(id)), rrset, value as Rrset | null);
-    else this.#actions.set(Number(id), value as ZoneAction);
+    else {
+      this.#lastActionId = Number(id);
+      this.#actions.set(this.#lastActionId, value as ZoneAction);
+    }
   }
 
   #replace(zone: HeldZone | undefined, id: string, next: Rrset | null): void {
