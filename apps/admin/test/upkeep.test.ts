@@ -3,7 +3,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { connectBudgetStore } from '@corral/admission';
+import { sharedStore } from '@corral/admission';
 import { connectPrisma, type Prisma } from '@corral/database';
 import { type SyncLease, syncRunStore, zoneSyncStore } from '@corral/dns-data';
 import { prepareQueue, type StartedWorker, startWorker } from '@corral/queue';
@@ -40,20 +40,14 @@ describe('upkeep', () => {
   it('upstream show shows who waits and since when, how far each team is ahead, and what is promised', async () => {
     const { id: acme } = await admin.json<{ id: string }>('team', 'create', 'acme');
     const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
-    const store = connectBudgetStore({
-      redisUrl: undefined,
-      database: admin.pool,
-      onError: () => undefined,
-    });
+    const store = sharedStore(admin.pool);
     const callAt = (ago: number) => (_state: unknown, clock: number) => {
       const now = clock - ago;
       const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;
       const state = {
         ...{
-          form: 4 as const,
-          epoch: 'e',
+          form: 5 as const,
           at: now,
-          gathersUntil: 0,
           limit: 3_600,
           pausedUntil: 0,
           refusals: 0,

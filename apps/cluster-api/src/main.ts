@@ -1,4 +1,4 @@
-import { connectBudgetStore, systemClock } from '@corral/admission';
+import { readBudgets, systemClock } from '@corral/admission';
 import {
   accountTokenUseRecorder,
   accountVerifier,
@@ -62,11 +62,6 @@ await startService(
       log,
       onCall: gardenCallMetrics(metrics),
     });
-    const budgets = connectBudgetStore({
-      redisUrl,
-      database: pool,
-      onError: report('upstream budget: Redis connection lost'),
-    });
     const eventNotifications = listenToTeamEvents({
       databaseUrl,
       applicationName: service.name,
@@ -88,7 +83,7 @@ await startService(
           garden,
           projects: connectProjects({ baseUrl, timeoutMs: PROVIDER_MS_MAX }),
           verifyToken: (token) => verifyToken({ baseUrl, token }),
-          budgets,
+          readBudgets: () => readBudgets(pool),
           buckets,
           secrets: config.SECRET_KEYS,
           sessions: sessionStore(pool, prisma, times),
@@ -114,7 +109,6 @@ await startService(
         { name: 'use of sessions', close: sessionUse.close },
         { name: 'use of tokens', close: accountUse.close },
         { name: 'refused token exchanges', close: refusals.close },
-        { name: 'upstream budget', close: budgets.close },
         { name: 'queue', close: queue.close },
         { name: 'garden', close: garden.close },
       ],

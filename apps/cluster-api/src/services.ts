@@ -1,4 +1,4 @@
-import type { Buckets, BudgetStore } from '@corral/admission';
+import type { Buckets, KeptReading } from '@corral/admission';
 import type { DeviceSignInStore, SignInCodeStore } from '@corral/auth';
 import type { ClusterId, ServerId, TokenVerdict } from '@corral/contracts';
 import type { Pool, Prisma } from '@corral/database';
@@ -33,8 +33,8 @@ export interface AppDeps extends Credentials {
   /** The cloud projects of teams. */
   readonly projects: Projects;
   readonly verifyToken: (token: string) => Promise<TokenVerdict>;
-  /** Budgets of the DNS upstream, which gateways and reconcilers share. */
-  readonly budgets: BudgetStore;
+  /** The budgets of the DNS upstream, which gateways and reconcilers share, by project. */
+  readonly readBudgets: () => Promise<Record<string, KeptReading>>;
   readonly buckets: Buckets;
   /** The keys that encrypt stored secrets. */
   readonly secrets: KeyRing;

@@ -1,4 +1,4 @@
-import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
+import { sharedStore, upstreamBudgetMetrics } from '@corral/admission';
 import { dnsTokenVerifier, lastUsedRecorder, requestCounter } from '@corral/auth';
 import { dnsLimits, retentionLimits } from '@corral/contracts';
 import { connectPrisma } from '@corral/database';
@@ -31,17 +31,12 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
     applicationName: `${service.name} tokens`,
     onListenError: report('token notifications interrupted'),
   });
-  const budgetStore = connectBudgetStore({
-    redisUrl: config.REDIS_URL,
-    database: pool,
-    onError: report('upstream budget: Redis connection lost'),
-  });
   const upstream = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    budgetStore,
+    budgetStore: sharedStore(pool),
     log,
     onCall: upstreamCallMetrics(metrics),
     onWrite: upstreamWriteMetrics(metrics),
@@ -121,7 +116,6 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
       { name: 'request counts', close: requests.close },
       { name: 'token notifications', close: verifier.close },
       { name: 'upstream', close: upstream.close },
-      { name: 'upstream budget', close: budgetStore.close },
     ],
   };
 });

@@ -1,4 +1,4 @@
-import { connectBudgetStore, upstreamBudgetMetrics } from '@corral/admission';
+import { sharedStore, upstreamBudgetMetrics } from '@corral/admission';
 import { connectPool, connectPrisma, databaseCheck, registerProcess, startCheck } from '@corral/database';
 import { connectGarden, gardenCallMetrics } from '@corral/garden';
 import { connectHcloud, connectProjects, readPrices, upstreamCallMetrics, verifyToken } from '@corral/hcloud';
@@ -50,17 +50,12 @@ await startOrExit('reconciler', async () => {
   await startCheck(checkDatabase);
   const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
   const queue = connectQueue({ ...backend, log });
-  const budgetStore = connectBudgetStore({
-    redisUrl: config.REDIS_URL,
-    database: pool,
-    onError: (error) => log.warn('upstream budget: Redis connection lost', { error }),
-  });
   const hcloud = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    budgetStore,
+    budgetStore: sharedStore(pool),
     log,
     onCall: upstreamCallMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => hcloud.budget()),
@@ -121,7 +116,6 @@ await startOrExit('reconciler', async () => {
     { name: 'jobs', close: () => worker.close() },
     { name: 'queue', close: () => queue.close() },
     { name: 'upstream', close: () => hcloud.close() },
-    { name: 'upstream budget', close: () => budgetStore.close() },
     { name: 'garden', close: () => clusters?.garden.close() },
     { name: 'process register', close: () => processes.close() },
     { name: 'database', close: () => pool.end() },

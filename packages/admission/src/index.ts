@@ -17,7 +17,7 @@ export {
 } from './buckets/refusing-limits.js';
 export { type Buckets, memoryBuckets, perMinute, secondsOf, type Taken } from './buckets/token-bucket.js';
 export { type CallClass, flowOf } from './budget/account.js';
-export { type BudgetStore, connectBudgetStore } from './budget/budget-store.js';
+export { type BudgetStore, readBudgets, sharedStore } from './budget/budget-store.js';
 export {
   type BudgetReading,
   type FlowReading,

@@ -1,4 +1,4 @@
-import { connectBudgetStore, type KeptReading } from '@corral/admission';
+import { type KeptReading, readBudgets } from '@corral/admission';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
 import { readByPool } from '../owner-pool.js';
@@ -24,7 +24,7 @@ export function upstreamCommand(withContext: WithContext): Command {
     .description('show what is left of the budget, who waits for a turn and since when, and how far ahead each team is')
     .action(
       withContext(async (context) => {
-        const projects = await readBudgets(context);
+        const projects = await listBudgets(context);
         const none = 'No process has called the upstream within the last two hours.\n';
         context.print({ projects }, projects.length === 0 ? none : projects.map(textOf).join('\n'));
       }),
@@ -32,17 +32,11 @@ export function upstreamCommand(withContext: WithContext): Command {
   return command;
 }
 
-export function readBudgets(context: AdminContext): Promise<ShownBudget[]> {
+export function listBudgets(context: AdminContext): Promise<ShownBudget[]> {
   const options = { purpose: 'upstream', connectionsMax: 1, statementTimeoutMs: 10_000 };
   return readByPool(context, options, async (pool) => {
-    const { redisUrl } = context.settings;
-    const store = connectBudgetStore({ redisUrl, database: pool, onError: () => undefined });
-    try {
-      const slugs = new Map((await context.teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
-      return inUse(Object.entries(await store.readAll())).map(([project, reading]) => shown(project, reading, slugs));
-    } finally {
-      await store.close();
-    }
+    const slugs = new Map((await context.teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
+    return inUse(Object.entries(await readBudgets(pool))).map(([project, reading]) => shown(project, reading, slugs));
   });
 }
 

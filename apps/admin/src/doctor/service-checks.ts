@@ -1,7 +1,7 @@
 import { databaseServices, findHold, readClock } from '@corral/database';
 import { connectQueue, isQueuePrepared } from '@corral/queue';
 import { silentLog } from '@corral/service';
-import { readBudgets } from '../commands/upstream.js';
+import { listBudgets } from '../commands/upstream.js';
 import { type Check, failed, ok, unchecked, warning } from './check.js';
 
 const HOUR_MS = 3_600_000;
@@ -42,7 +42,7 @@ export const queue: Check = async ({ context: { settings }, pool }) => {
 };
 
 export const upstream: Check = async ({ context }) => {
-  const budgets = await readBudgets(context);
+  const budgets = await listBudgets(context);
   const [known] = budgets.filter(({ limit }) => limit !== null);
   if (known === undefined) return unchecked('No process has called the upstream within the last two hours.');
   const { remaining, limit } = known;

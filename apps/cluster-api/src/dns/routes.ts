@@ -28,7 +28,7 @@ const BUDGET_MS_MAX = 1_000;
 
 /** The handlers of DNS tokens, of tokens for a session, and of DNS usage. */
 export function dnsRoutes(services: Services) {
-  const { config, prisma, changeTeam, budgets, log } = services;
+  const { config, prisma, changeTeam, readBudgets, log } = services;
   const { dnsApi } = config;
   const startSessionOfPerson = (res: Response) => {
     const { team, userId } = personCallerOf(res);
@@ -89,7 +89,7 @@ export function dnsRoutes(services: Services) {
         readUsage(prisma, team),
         issued.countActive(team),
         countRequests(prisma, team.id),
-        upstreamUsage(budgets.readAll, BUDGET_MS_MAX, (error) => log.warn('upstream budget not read', { error })),
+        upstreamUsage(readBudgets, BUDGET_MS_MAX, (error) => log.warn('upstream budget not read', { error })),
       ]);
       // Null where the installation's limit applies.
       const recordsMax = use.recordsMax ?? config.dnsRecordsPerTeam;

@@ -10,17 +10,17 @@ const unknownBudget: UpstreamBody = { limit: null, remaining: null, resetAt: nul
  * What is left of the upstream's request budget, for people. Never rejects, because the rest of the answer waits for it: the
  * budget is unknown when it cannot be read in time.
  *
- * @param readAll reads the budgets that gateways and reconcilers share, by project
+ * @param readBudgets reads the budgets that gateways and reconcilers share, by project
  * @param waitMs time limit of the read
  */
 export async function upstreamUsage(
-  readAll: () => Promise<Record<string, KeptReading>>,
+  readBudgets: () => Promise<Record<string, KeptReading>>,
   waitMs: number,
   onError: (error: unknown) => void,
 ): Promise<UpstreamBody> {
   try {
     const late = () => new Error(`The budget was not read within ${waitMs} ms`);
-    return latestOf(Object.values(await orLate(readAll(), waitMs, late)));
+    return latestOf(Object.values(await orLate(readBudgets(), waitMs, late)));
   } catch (error) {
     onError(error);
     return unknownBudget;

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { BudgetStore, KeptReading } from '@corral/admission';
+import type { KeptReading } from '@corral/admission';
 import { dnsTokenStore, dnsTokenVerifier, isWellFormedDnsToken, requestCounter } from '@corral/auth';
 import type { AccountNarrowing, Role } from '@corral/contracts';
 import { createMetrics } from '@corral/service';
@@ -19,7 +19,7 @@ beforeAll(async () => {
   test = await startClusterApi({
     log: written.log,
     config: { dnsRecordsPerTeam: 150, dnsRequestsPerTeamPerMinute: 90 },
-    deps: { budgets: { readAll: () => readAll() } as BudgetStore },
+    deps: { readBudgets: () => readAll() },
   });
   await givenZone(test);
 });

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { type BudgetStore, memoryBuckets, systemClock } from '@corral/admission';
+import { memoryBuckets, systemClock } from '@corral/admission';
 import {
   accountTokenUseRecorder,
   accountVerifier,
@@ -131,7 +131,7 @@ export async function startClusterApi(options: TestOptions = {}) {
     refusals,
     now: Date.now,
     buckets: memoryBuckets(Date.now),
-    budgets: { readAll: async () => ({}) } as BudgetStore,
+    readBudgets: async () => ({}),
     eventNotifications: () => undefined,
     secrets,
     verifyToken: async () => 'valid',

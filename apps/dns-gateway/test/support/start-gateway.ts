@@ -1,4 +1,4 @@
-import { type Buckets, type Clock, connectBudgetStore, memoryBuckets } from '@corral/admission';
+import { type Buckets, type Clock, memoryBuckets, sharedStore } from '@corral/admission';
 import {
   dnsTokenStore,
   dnsTokenVerifier,
@@ -107,11 +107,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     token: UPSTREAM_TOKEN,
     timeoutMs: options.timeoutMs ?? 30_000,
     waitMsMax: options.waitMsMax ?? 1_000,
-    budgetStore: connectBudgetStore({
-      redisUrl: undefined,
-      database: pool,
-      onError: () => undefined,
-    }),
+    budgetStore: sharedStore(pool),
     log,
     onWrite: upstreamWriteMetrics(metrics),
   });

@@ -44,31 +44,24 @@ export interface Levels {
   readonly buckets: Readonly<Record<BucketName, number>>;
 }
 
-export interface Pause {
-  /** After a 429 nobody calls until then. */
-  readonly pausedUntil: number;
-  /** How many pauses there were since the last other answer. */
-  readonly refusals: number;
-}
-
 /**
  * The account of one upstream project, which all processes share. Plain data, kept as JSON; times are in milliseconds
  * on the clock of the store.
  */
-export interface BudgetState extends Grant, Levels, Pause {
+export interface BudgetState extends Grant, Levels {
   readonly form: typeof stateForm;
-  /** Names this account: what was counted in another one says nothing here. */
-  readonly epoch: string;
+  /** After a 429 nobody calls until then. */
+  readonly pausedUntil: number;
+  /** How many pauses there were since the last other answer. */
+  readonly refusals: number;
   /** The time until which the refill is accounted for. */
   readonly at: number;
-  /** A lost account was opened again: until then the processes bring the promises that they gave. */
-  readonly gathersUntil: number;
   /** The round in which calls are made now, and that of the next call of each flow that is ahead of it. */
   readonly round: number;
   readonly next: Readonly<Record<string, number>>;
   /** The time at which each flow last asked for a call, within `activeMs`. */
   readonly askedAt: Readonly<Record<string, number>>;
-  /** Calls that have ended since the epoch began. */
+  /** Calls that have ended since the account was opened. */
   readonly ended: number;
   /** Turns that are kept for refused requests, the earliest first. */
   readonly promises: readonly PromisedTurn[];
@@ -98,19 +91,15 @@ export interface Demand {
 }
 
 /** A state in another form counts as lost. It is kept under another name, so processes of two versions can run together. */
-export const stateForm = 4;
+export const stateForm = 5;
 
 /** The upstream's published budget: one project, one hour. Assumed until it states its own. */
 export const usualLimit = 3_600;
 const hourMs = 3_600_000;
 /** A process that was not heard of for so long makes no call and waits for none. */
 export const silentMs = 3_000;
-/** A process that was heard of within this time may come back: it has a part of the budget. */
-const processMs = 30_000;
 /** A flow counts as asking for so long after its last request. */
 const activeMs = 300_000;
-/** How long the promises of a lost account are gathered: all processes look twice in it. */
-const gatherMs = 2_000;
 
 export const limitOf = ({ limit }: Grant): number => limit ?? usualLimit;
 
@@ -130,15 +119,13 @@ const mapBuckets = (of: (name: BucketName) => number): Record<BucketName, number
   Object.fromEntries(bucketNames.map((name) => [name, of(name)])) as Record<BucketName, number>;
 
 /** @param level calls that are there; all that fit unless given */
-export function freshState(of: { epoch: string; now: number; limit: number | null; level?: number }): BudgetState {
-  const { epoch, now, limit } = of;
+export function freshState(of: { now: number; limit: number | null; level?: number }): BudgetState {
+  const { now, limit } = of;
   const full = limitOf({ limit });
   const part = Math.min(1, Math.max(0, of.level ?? full) / full);
   return {
     form: stateForm,
-    epoch,
     at: now,
-    gathersUntil: 0,
     limit,
     buckets: mapBuckets((name) => part * capacityOf({ limit }, name)),
     round: 0,
@@ -150,11 +137,6 @@ export function freshState(of: { epoch: string; now: number; limit: number | nul
     promises: [],
     processes: {},
   };
-}
-
-/** Opens a lost account again as a process last saw it. What flowed in since then may have been used. */
-export function reopen(seen: BudgetState, epoch: string, now: number): BudgetState {
-  return { ...seen, epoch, at: now, gathersUntil: now + gatherMs };
 }
 
 /** Adds what has flowed in until `now`: to each reserve its share while it has room, and the rest to all. */
@@ -234,13 +216,6 @@ export function chargeFlows(state: BudgetState, calls: Readonly<Record<string, n
   return { ...state, next };
 }
 
-/** Calls that were made outside of the account. They empty it at most: no debt stops the calls whose answers set it right. */
-export function chargeAlone(state: BudgetState, made: Readonly<Record<string, number>>): BudgetState {
-  const calls = Object.values(made).reduce((sum, count) => sum + count, 0);
-  const level = levelOf(state);
-  return calls === 0 ? state : setLevelOf(chargeFlows(state, made), Math.max(Math.min(0, level), level - calls));
-}
-
 /** Notes that a process is there with these requests, and that their flows ask. */
 export function noteProcess(state: BudgetState, process: string, waiting: readonly Demand[]): BudgetState {
   const askedAt: Record<string, number> = {};
@@ -252,15 +227,6 @@ export function noteProcess(state: BudgetState, process: string, waiting: readon
 
 /** Nobody waits any more for a process that is silent. It may have used its turns: the upstream's next statement shows it. */
 export function forgetSilent(state: BudgetState): BudgetState {
-  const processes = Object.entries(state.processes).flatMap(([id, process]) => {
-    if (process.seenAt + processMs <= state.at) return [];
-    const isSilent = process.seenAt + silentMs <= state.at;
-    return [[id, isSilent ? { ...process, out: 0, waiting: [] } : process] as const];
-  });
-  return { ...state, processes: Object.fromEntries(processes) };
-}
-
-export function leave(state: BudgetState, process: string): BudgetState {
-  const { [process]: _left, ...others } = state.processes;
-  return { ...state, processes: others };
+  const heard = Object.entries(state.processes).filter(([, { seenAt }]) => seenAt + silentMs > state.at);
+  return { ...state, processes: Object.fromEntries(heard) };
 }

@@ -24,16 +24,6 @@ export function dropUnredeemed(state: BudgetState): BudgetState {
   return { ...state, promises: state.promises.filter(isKept) };
 }
 
-/** Keeps what was promised by another account, within the same bounds. */
-export function adopt(before: BudgetState, promised: readonly PromisedTurn[]): BudgetState {
-  let state = before;
-  for (const promise of promised) {
-    const isThere = state.promises.some(({ flow, dueAt }) => flow === promise.flow && dueAt === promise.dueAt);
-    if (!isThere && hasRoomFor(state, promise.flow)) state = keep(state, promise);
-  }
-  return state;
-}
-
 const countOf = ({ promises }: BudgetState, flow: string): number =>
   promises.reduce((count, promise) => (promise.flow === flow ? count + 1 : count), 0);
 
@@ -84,14 +74,13 @@ export function unpromisedMs({ at, promises }: BudgetState, supply: number, perM
 export function keepTurn(
   state: BudgetState,
   { flow, fairMs, before }: { flow: string; fairMs: number; before: number },
-): { state: BudgetState; retryAfterMs: number; promise: PromisedTurn | null } {
+): { state: BudgetState; retryAfterMs: number } {
   const pauseMs = Math.max(0, state.pausedUntil - state.at);
   const slotMs = unpromisedMs(state, levelOf(state) - before, rateOf(state) * promisedShare);
   const retryAfterMs = Math.ceil(Math.max(pauseMs, fairMs, slotMs));
   const last = state.promises.findLast((promise) => promise.flow === flow);
   if (hasRoomFor(state, flow) && (last === undefined || retryAfterMs <= horizonMs)) {
-    const promise = { flow, dueAt: state.at + retryAfterMs };
-    return { state: keep(state, promise), retryAfterMs, promise };
+    return { state: keep(state, { flow, dueAt: state.at + retryAfterMs }), retryAfterMs };
   }
-  return { state, retryAfterMs: last === undefined ? retryAfterMs : Math.max(0, last.dueAt - state.at), promise: null };
+  return { state, retryAfterMs: last === undefined ? retryAfterMs : Math.max(0, last.dueAt - state.at) };
 }

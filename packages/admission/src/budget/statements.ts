@@ -5,7 +5,6 @@ import {
   chargeFlows,
   committedOf,
   levelOf,
-  type Pause,
   rateOf,
   setLevelOf,
   setLimit,
@@ -49,8 +48,7 @@ function countIn(header: string | undefined): number | null {
 export interface Turn {
   readonly bucket: BucketName;
   readonly flow: string;
-  /** The account that gave it, and `ended` of it then. */
-  readonly epoch: string;
+  /** `ended` of the account when it was given. */
   readonly endedBefore: number;
 }
 
@@ -75,7 +73,7 @@ export function end(state: BudgetState, process: string, turn: Turn, how: CallEn
   }
   const ended = { ...back, ended: back.ended + 1 };
   if (how.kind === 'lost') return ended;
-  const endedBefore = turn.epoch === state.epoch ? turn.endedBefore : null;
+  const { endedBefore } = turn;
   const seen = how.statement === null ? ended : observe(ended, { ...how.statement, endedBefore });
   if (how.kind === 'refused') return pause(seen, how.retryAfterMs);
   // An upstream that answers and states nothing: what it has published holds.
@@ -91,10 +89,10 @@ function giveBack(state: BudgetState, { bucket, flow }: Turn): BudgetState {
 /** A statement of the upstream with what is needed to judge how old it is. */
 export interface Observation extends Statement {
   /**
-   * `ended` of the account when the call began; null when that was another account. It has grown by at least one when
-   * the statement is accounted for: by the call itself, which the upstream has counted.
+   * `ended` of the account when the call began. It has grown by at least one when the statement is accounted for: by the
+   * call itself, which the upstream has counted.
    */
-  readonly endedBefore: number | null;
+  readonly endedBefore: number;
 }
 
 /** Maximum age of a statement when it is accounted for. Calls that flowed in since are not in it. */
@@ -112,9 +110,9 @@ const statementMsMax = 2_000;
 export function observe(state: BudgetState, { limit, remaining, endedBefore }: Observation): BudgetState {
   const limited = limit === null || limit === state.limit ? state : setLimit(state, limit);
   const level = levelOf(limited);
-  const uncounted = endedBefore === null ? null : committedOf(limited) + Math.max(0, limited.ended - endedBefore - 1);
+  const uncounted = committedOf(limited) + Math.max(0, limited.ended - endedBefore - 1);
   const isFarAbove = level > remaining + 1 + rateOf(limited) * statementMsMax;
-  if (uncounted !== null && (isFarAbove || level < remaining - uncounted)) {
+  if (isFarAbove || level < remaining - uncounted) {
     return setLevelOf(limited, remaining - uncounted);
   }
   return level > remaining ? setLevelOf(limited, remaining) : limited;
@@ -135,13 +133,4 @@ export function pause(state: BudgetState, retryAfterMs: number | null): BudgetSt
   const pauseMs = Math.min(hourMs, Math.max(pauseMsMin, retryAfterMs ?? usualMs));
   const pausedUntil = Math.max(state.pausedUntil, state.at + pauseMs);
   return { ...state, pausedUntil, refusals: state.refusals + (isPaused ? 0 : 1) };
-}
-
-/** Takes over a pause from another account of the same upstream: the longer one holds. */
-export function takePause(state: BudgetState, { pausedUntil, refusals }: Pause): BudgetState {
-  return {
-    ...state,
-    pausedUntil: Math.max(state.pausedUntil, Math.min(pausedUntil, state.at + hourMs)),
-    refusals: Math.max(state.refusals, refusals),
-  };
 }

@@ -1,18 +1,13 @@
 import {
   type BudgetState,
   type CallClass,
-  chargeAlone,
   chargeFlows,
   type Demand,
   forgetSilent,
   freshState,
   isForTeam,
-  leave,
   noteProcess,
-  type Pause,
-  type PromisedTurn,
   refillUntil,
-  reopen,
   takeRound,
 } from './account.js';
 import {
@@ -25,8 +20,8 @@ import {
   type View,
   viewOf,
 } from './find-turn.js';
-import { adopt, dropUnredeemed } from './promises.js';
-import { type CallEnd, end, type Turn, takePause } from './statements.js';
+import { dropUnredeemed } from './promises.js';
+import { type CallEnd, end, type Turn } from './statements.js';
 
 /** A request of a process for a call. A process asks for all that wait with it, the oldest first. */
 export interface Ask {
@@ -44,13 +39,8 @@ export type Answer =
   | { readonly kind: 'go'; readonly turn: Turn }
   /** Its turn is about then; null when that is not known. */
   | { readonly kind: 'wait'; readonly waitMs: number | null }
-  /** Its turn would come too late. `promise` is the turn that is kept for its team, unless it has its maximum. */
-  | {
-      readonly kind: 'refused';
-      readonly retryAfterMs: number;
-      readonly usedUp: UsedUp;
-      readonly promise: PromisedTurn | null;
-    };
+  /** Its turn would come too late. A team's is kept from `retryAfterMs` on. */
+  | { readonly kind: 'refused'; readonly retryAfterMs: number; readonly usedUp: UsedUp };
 
 /**
  * Answers all that wait at a process: each has its turn now, waits, or is refused because its turn would come too late.
@@ -117,8 +107,8 @@ function giveTurns(
     const next = first === undefined ? null : findTurn(view, process, first, 0);
     if (first === undefined || next?.waitMs !== 0) return false;
     line.shift();
-    const { epoch, ended, at } = view.state;
-    answers.set(first.id, { kind: 'go', turn: { bucket: next.bucket, flow: first.flow, epoch, endedBefore: ended } });
+    const { ended, at } = view.state;
+    answers.set(first.id, { kind: 'go', turn: { bucket: next.bucket, flow: first.flow, endedBefore: ended } });
     view = viewOf(withWaiting(take(view, process, first.flow, next), process, demandsOf(lines, at)), view);
     return true;
   };
@@ -145,8 +135,8 @@ function refuseLate(
     const name = nameOf(each);
     const place = places.get(name) ?? 0;
     const { waitMs } = findTurn(view, process, each, place);
-    const isKnown = waitMs !== null && before.at >= before.gathersUntil;
-    if (each.patienceMs <= 0 || (isKnown && waitMs > each.patienceMs)) late.push({ ask: each, waitMs: waitMs ?? 0 });
+    if (each.patienceMs <= 0 || (waitMs !== null && waitMs > each.patienceMs))
+      late.push({ ask: each, waitMs: waitMs ?? 0 });
     else {
       places.set(name, place + 1);
       waiting.push(each);
@@ -158,12 +148,12 @@ function refuseLate(
     if (isForTeam(each.class)) {
       const promised = promiseTurn(state, each.flow);
       state = promised.state;
-      const { retryAfterMs, usedUp, promise } = promised;
-      answers.set(each.id, { kind: 'refused', retryAfterMs, usedUp, promise });
+      const { retryAfterMs, usedUp } = promised;
+      answers.set(each.id, { kind: 'refused', retryAfterMs, usedUp });
     } else {
       // Calls of the service itself are repeated by their jobs.
       const retryAfterMs = Math.min(waitMs, longestWaitMs);
-      answers.set(each.id, { kind: 'refused', retryAfterMs, usedUp: 'budget', promise: null });
+      answers.set(each.id, { kind: 'refused', retryAfterMs, usedUp: 'budget' });
     }
   }
   return state;
@@ -193,35 +183,17 @@ export interface Told {
   readonly ends: readonly { readonly turn: Turn; readonly how: CallEnd }[];
   /** All that wait with it, the oldest first. */
   readonly asks: readonly Ask[];
-  /** The process ends. */
-  readonly leaves: boolean;
-}
-
-export interface Question extends Told {
-  readonly process: string;
-  /** Calls that it made while it could not reach the account, by flow. */
-  readonly madeAlone: Readonly<Record<string, number>>;
-  /** A pause that it learned of meanwhile. */
-  readonly pause: Pause | null;
-  /** Promises that this account may not know. */
-  readonly promised: readonly PromisedTurn[];
-  /** The account as the process last saw it: it is opened again with that if it was lost. */
-  readonly seen: BudgetState | null;
-  /** Names a new account, should there be none. */
-  readonly newEpoch: string;
 }
 
 /** Takes note of what a process tells, and answers what it asks. The only change of the account. */
 export function exchange(
   kept: BudgetState | null,
-  { process, ends, asks, madeAlone, pause, promised, seen, newEpoch, leaves }: Question,
+  process: string,
+  { ends, asks }: Told,
   now: number,
 ): { state: BudgetState; answers: Map<number, Answer> } {
-  const opened =
-    kept ?? (seen === null ? freshState({ epoch: newEpoch, now, limit: null }) : reopen(seen, newEpoch, now));
-  const current = dropUnredeemed(forgetSilent(refillUntil(opened, now)));
-  let state = adopt(chargeAlone(pause === null ? current : takePause(current, pause), madeAlone), promised);
+  const opened = kept ?? freshState({ now, limit: null });
+  let state = dropUnredeemed(forgetSilent(refillUntil(opened, now)));
   for (const { turn, how } of ends) state = end(state, process, turn, how);
-  const asked = ask(state, process, asks);
-  return leaves ? { ...asked, state: leave(asked.state, process) } : asked;
+  return ask(state, process, asks);
 }

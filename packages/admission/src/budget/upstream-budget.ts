@@ -1,11 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { secondsOf } from '../buckets/token-bucket.js';
 import { beginWait, type Clock, type RequestScope, systemClock } from '../request-scope.js';
-import { type BudgetState, type CallClass, levelOf, type PromisedTurn } from './account.js';
-import { type Alone, exchangeAlone, openAlone, subtract } from './alone.js';
-import { BudgetBusy, type BudgetStore, memoryStore } from './budget-store.js';
+import { type BudgetState, type CallClass, levelOf } from './account.js';
+import { type BudgetStore, memoryStore } from './budget-store.js';
 import type { UsedUp } from './find-turn.js';
-import { keptMs } from './promises.js';
 import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
 import type { CallEnd, Statement, Turn } from './statements.js';
 import { type Answer, type Ask, exchange, type Told } from './turns.js';
@@ -51,7 +49,7 @@ export interface BudgetOptions {
   readonly project: string;
   /** All processes that use the project share its budget there. Default: this process has it to itself. */
   readonly store?: BudgetStore | undefined;
-  /** The store went away. Called once until it is back. */
+  /** The store went away, and with it all turns. Called once until it is back. */
   readonly onAway: (error: Error) => void;
   readonly onTurn?: ((taken: TurnTaken) => void) | undefined;
   /** Wall clock, for `resetAt` only. */
@@ -70,6 +68,8 @@ const idleMs = 10_000;
 /** Longest wait for the store, and how often it is asked while it is away. */
 const storeMs = 1_000;
 const retryMs = 1_000;
+const outOfReach = { kind: 'refused', retryAfterMs: retryMs, usedUp: 'budget' } as const;
+const unknownTime = { kind: 'wait', waitMs: null } as const;
 
 interface Waiting {
   readonly id: number;
@@ -102,22 +102,24 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
     cancelTimer = clock.after(Math.max(0, lookAt - clock.now()), startLook, waiting.size > 0);
   };
   const startLook = (): void => {
-    looking = look(false).then(() => {
+    looking = look().then(() => {
       looking = null;
       lookBy(nextLook());
     });
   };
 
   /** Reports what has ended, and asks for all that wait. */
-  const look = async (leaves: boolean): Promise<void> => {
+  const look = async (): Promise<void> => {
     lookedAt = clock.now();
     lookAt = Number.POSITIVE_INFINITY;
     const told = ends;
     const reported = told.map(({ turn, how, at }) => ({ turn, how: asOf(how, lookedAt - at) }));
     ends = [];
-    const answers = await account.exchange({ ends: reported, asks: asksOf(waiting, lookedAt), leaves });
+    const answers = await account.exchange({ ends: reported, asks: asksOf(waiting, lookedAt) });
     if (answers === null) {
       ends = [...told, ...ends];
+      const now = clock.now();
+      for (const { deadline, decide } of waiting.values()) decide(deadline <= now ? outOfReach : unknownTime);
       return;
     }
     for (const [id, answer] of answers) {
@@ -132,10 +134,10 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
   const nextLook = (): number => {
     if (waiting.size > 0) {
       const soonest = [...waiting.values()].reduce((least, { deadline }) => Math.min(least, deadline), Infinity);
-      return Math.min(soonest, lookedAt + Math.min(waitingMsMax, Math.max(waitingMsMin, account.waitMs())));
+      const waitMs = account.isAway() ? retryMs : Math.min(waitingMsMax, Math.max(waitingMsMin, account.waitMs()));
+      return Math.min(soonest, lookedAt + waitMs);
     }
-    const isBusy = underWay > 0 || ends.length > 0 || account.isBusy();
-    return lookedAt + (isBusy ? busyMs : idleMs);
+    return lookedAt + (underWay > 0 || ends.length > 0 ? busyMs : idleMs);
   };
 
   const finish = (turn: Turn, how: CallEnd): void => {
@@ -150,7 +152,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
     const retryAfterSeconds = secondsOf(retryAfterMs);
     return { kind: 'too_long', retryAfterSeconds, resetAt: new Date(wallClock() + retryAfterSeconds * 1_000), usedUp };
   };
-  const closed = { retryAfterMs: 0, usedUp: 'budget' } as const;
+  const closed = { kind: 'refused', retryAfterMs: 0, usedUp: 'budget' } as const;
 
   const wait = (want: Want, { patienceMs, again = false, scope }: Patience): Promise<Turned> =>
     new Promise((resolve) => {
@@ -204,8 +206,8 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
       await looking;
       // Requests that wait here get a time. Whichever process they reach then serves them.
       for (const request of waiting.values()) request.deadline = clock.now();
-      await look(true);
-      for (const { decide } of waiting.values()) decide({ kind: 'refused', ...closed, promise: null });
+      await look();
+      for (const { decide } of waiting.values()) decide(closed);
     },
   };
 }
@@ -234,77 +236,50 @@ function inTime<T>(work: Promise<T>, clock: Clock, late: AbortController): Promi
   });
 }
 
-/** Reaches the account in the store, or keeps one alone while that is away. Its exchanges never reject. */
+/** Reaches the account in the store. Its exchanges never reject. */
 function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions, clock: Clock) {
   let process = randomUUID();
   let seen: BudgetState | null = null;
-  /** How far the store's clock is ahead of this one. */
-  let aheadMs = Date.now() - clock.now();
-  let alone: Alone | null = null;
-  let retryAt = Number.NEGATIVE_INFINITY;
+  let isAway = false;
   let waitMs = waitingMsMin;
-  /** Promises that were given here: an account that was lost, or that is kept alone, learns of them. */
-  let promises: PromisedTurn[] = [];
 
-  const exchangeShared = async (told: Told) => {
-    const madeAlone = { ...alone?.made };
-    const pause = alone?.state ?? null;
-    const question = { ...told, process, seen, newEpoch: randomUUID(), madeAlone, pause };
+  const exchangeInTime = (told: Told) => {
     const late = new AbortController();
-    const from = alone;
     const update = store.update(project, (state, now) => {
-      // A request that was given up is told another way: nothing of it may be charged when the store is back.
+      // A request that was given up is told again: nothing of it may be charged when the store is back.
       late.signal.throwIfAborted();
-      aheadMs = now - clock.now();
-      const isKnown = alone === null && state !== null && state.epoch === seen?.epoch;
-      const exchanged = exchange(state, { ...question, promised: isKnown ? [] : promises }, now);
-      return { state: exchanged.state, answer: exchanged };
+      const answer = exchange(state, process, told, now);
+      return { state: answer.state, answer };
     });
-    // A late answer counts in this: what it charged is not charged again.
-    update.then(() => from !== null && subtract(from.made, madeAlone)).catch(() => undefined);
-    const exchanged = await inTime(update, clock, late);
-    alone = null;
-    seen = exchanged.state;
-    return exchanged.answers;
+    return inTime(update, clock, late);
   };
 
   return {
-    /** @returns null when others were faster: nothing of it has arrived, and the next look tells it again */
+    /** @returns null when the store is away: the next look tells and asks it again */
     async exchange(told: Told): Promise<Map<number, Answer> | null> {
-      let answers: Map<number, Answer> | null | undefined;
-      if (alone === null || clock.now() >= retryAt) {
-        answers = await exchangeShared(told).catch((error: Error) => {
-          if (error instanceof BudgetBusy) return null;
-          // It may have arrived. Under a new name, what was granted to the old one is not used twice.
-          process = randomUUID();
-          retryAt = clock.now() + retryMs;
-          if (alone === null) onAway(error);
-          return undefined;
-        });
+      try {
+        const { state, answers } = await exchangeInTime(told);
+        isAway = false;
+        seen = state;
+        waitMs = waitingMsMax;
+        for (const answer of answers.values()) {
+          if (answer.kind === 'wait') waitMs = Math.min(waitMs, answer.waitMs ?? 0);
+        }
+        return answers;
+      } catch (error) {
+        // It may have arrived. Under a new name, what was granted to the old one is not used twice.
+        process = randomUUID();
+        if (!isAway) onAway(error as Error);
+        isAway = true;
+        return null;
       }
-      if (answers === null) return null;
-      if (answers === undefined) {
-        alone ??= openAlone(seen, promises, clock.now() + aheadMs);
-        answers = exchangeAlone(alone, told, clock.now() + aheadMs);
-      }
-      promises = promises.filter(({ dueAt }) => dueAt + keptMs > clock.now() + aheadMs);
-      waitMs = waitingMsMax;
-      for (const answer of answers.values()) {
-        if (answer.kind === 'wait') waitMs = Math.min(waitMs, answer.waitMs ?? 0);
-        if (answer.kind === 'refused' && answer.promise !== null) promises.push(answer.promise);
-      }
-      return answers;
     },
+    isAway: () => isAway,
     /** The time until the next turn of a request that waits here. */
     waitMs: () => waitMs,
-    /** Whether a promise that was given here is still open, or the account has to learn what happened alone. */
-    isBusy: () => promises.length > 0 || alone !== null,
     /** Whether others have to know a statement soon. */
     isSurprisedBy: (statement: Statement | null) =>
       seen === null || seen.limit === null || (statement !== null && statement.remaining < levelOf(seen) / 2),
-    read(): BudgetReading {
-      if (alone === null) return seen === null ? unknownReading : readingOf(seen);
-      return { ...readingOf(alone.state), limit: seen?.limit ?? null };
-    },
+    read: (): BudgetReading => (seen === null ? unknownReading : readingOf(seen)),
   };
 }

@@ -1,12 +1,8 @@
-import { afterEach, describe, expect, it, jest } from '@jest/globals';
-import {
-  BudgetBusy,
-  type BudgetStore,
-  connectBudgetStore,
-  type StatementRunner,
-} from '../../src/budget/budget-store.js';
+import { describe, expect, it } from '@jest/globals';
+import type { BudgetState } from '../../src/budget/account.js';
+import type { BudgetStore } from '../../src/budget/budget-store.js';
 import type { CallEnd } from '../../src/budget/statements.js';
-import { openBudget, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
+import { openBudget, type Turned, type UpstreamBudget } from '../../src/budget/upstream-budget.js';
 import type { Clock } from '../../src/request-scope.js';
 
 /** Time that passes when the test says so. What promises cause has happened before the next timer. */
@@ -38,116 +34,99 @@ function virtualTime() {
   return { clock, pass };
 }
 
-/** Postgres as the store uses it, which answers at once, late, only when it is back, or not. */
-function tableOf(clock: Clock) {
-  let row = { version: 0, state: null as string | null };
-  let answer: 'at once' | 'late' | 'when back' | 'never' | 'busy' = 'at once';
+/** A store that answers at once, late, only when it is back, or not. */
+function moodyStore(clock: Clock) {
+  let state: BudgetState | null = null;
+  let answers: 'at once' | 'late' | 'when back' | 'never' = 'at once';
   let waiting: (() => void)[] = [];
-  const swap = ([, version, text]: unknown[]) => {
-    const isWritten = version === row.version;
-    if (isWritten) row = { version: row.version + 1, state: text as string };
-    return { now: clock.now(), written: isWritten ? row.version : null, ...row };
+  const store: BudgetStore = {
+    async update(_project, change) {
+      if (answers === 'never') throw new Error('away');
+      if (answers === 'when back') await new Promise<void>((resolve) => waiting.push(resolve));
+      const changed = change(state, clock.now());
+      state = changed.state;
+      if (answers === 'late') await new Promise<void>((resolve) => clock.after(1_500, resolve));
+      return changed.answer;
+    },
   };
-  const query: StatementRunner['query'] = async ({ text, values }) => {
-    if (answer === 'busy') throw new BudgetBusy('busy');
-    if (answer === 'never') throw new Error('away');
-    if (answer === 'when back') await new Promise<void>((resolve) => waiting.push(resolve));
-    const rows = values.length === 0 ? [{ now: clock.now(), project: 'p', state: row.state }] : [swap(values)];
-    if (answer === 'late' && text !== '') await new Promise<void>((resolve) => clock.after(1_500, resolve, true));
-    return { rows };
-  };
-  const become = (how: typeof answer): void => {
-    answer = how;
+  const become = (how: typeof answers): void => {
+    answers = how;
     for (const go of waiting) go();
     waiting = [];
   };
-  return {
-    become,
-    connect: () => connectBudgetStore({ redisUrl: undefined, database: { query }, onError: () => undefined }),
-  };
+  return { become, store };
 }
-
-afterEach(() => void jest.restoreAllMocks());
 
 function start() {
   const { clock, pass } = virtualTime();
-  // The store's.
-  jest.spyOn(performance, 'now').mockImplementation(clock.now);
-  const table = tableOf(clock);
+  const { become, store } = moodyStore(clock);
   const away: Error[] = [];
   const open = (): UpstreamBudget =>
-    openBudget({ project: 'p', store: table.connect(), clock, onAway: (error) => away.push(error) });
+    openBudget({ project: 'p', store, clock, now: clock.now, onAway: (error) => away.push(error) });
   let calls = 0;
+  const refused: (Turned & { kind: 'too_long'; waitedMs: number })[] = [];
   /** Asks for a call, and lets a second pass. */
   const call = async (budget: UpstreamBudget, how: CallEnd): Promise<void> => {
+    const since = clock.now();
     void budget.turn({ class: 'write', flow: 'acme', key: null }, { patienceMs: 5_000 }).then((turned) => {
+      if (turned.kind === 'too_long') refused.push({ ...turned, waitedMs: clock.now() - since });
       if (turned.kind !== 'go') return;
       calls += 1;
       budget.end(turned.turn, how);
     });
     await pass(1_000);
   };
-  return { table, away, open, call, calls: () => calls, pass };
+  return { become, away, open, call, calls: () => calls, refused, pass };
 }
 
 const states = (remaining: number): CallEnd => ({ kind: 'answered', statement: { limit: 3_600, remaining } });
 /** The upstream may have counted it, and stated nothing. */
 const lost: CallEnd = { kind: 'lost' };
-const leftIn = async (store: BudgetStore): Promise<number> => (await store.readAll()).p?.remaining ?? Number.NaN;
 
-describe('calls that are made while the store gives no answer', () => {
-  it.each([
-    ['when back', 5],
-    // Every other second an exchange arrives all the same, and has a turn that nobody uses.
-    ['late', 35],
-  ] as const)('are charged once, if it answers %s', async (how, unused) => {
-    const { table, open, call, calls, pass, away } = start();
-    const budget = open();
-    await call(budget, states(1_000));
-    await pass(2_000);
+describe('while the store gives no answer', () => {
+  it.each(['never', 'when back', 'late'] as const)(
+    'no call is made, and who waits has its turn when the store is back (it answers %s)',
+    async (how) => {
+      const { become, open, call, calls, refused, pass, away } = start();
+      const budget = open();
+      await call(budget, states(1_000));
+      await pass(2_000);
 
-    table.become(how);
-    for (let second = 0; second < 60; second += 1) await call(budget, lost);
-    table.become('at once');
-    await pass(10_000);
+      become(how);
+      for (let second = 0; second < 60; second += 1) await call(budget, lost);
+      expect(calls()).toBe(1);
+      become('at once');
+      await pass(10_000);
 
-    expect(away).toHaveLength(1);
-    expect(calls()).toBe(61);
-    // One call flows in each second.
-    const left = await leftIn(table.connect());
-    expect(left).toBeGreaterThanOrEqual(1_000 + 72 - 60 - unused);
-    expect(left).toBeLessThanOrEqual(1_000 + 75 - 60);
-  });
+      expect(away).toHaveLength(1);
+      expect(calls() - 1 + refused.length).toBe(60);
+      expect(calls()).toBeGreaterThan(1);
+      for (const { waitedMs, retryAfterSeconds, usedUp } of refused) {
+        expect(waitedMs).toBeGreaterThanOrEqual(5_000);
+        expect(waitedMs).toBeLessThanOrEqual(7_000);
+        expect([retryAfterSeconds, usedUp]).toEqual([1, 'budget']);
+      }
+    },
+  );
 });
 
 const refusedFor = (ms: number): CallEnd => ({ kind: 'refused', statement: null, retryAfterMs: ms });
 
 describe('a 429 of the upstream stops all processes', () => {
-  it('until its time, though the store goes away', async () => {
-    const { table, open, call, calls } = start();
-    const budget = open();
-    await call(budget, states(1_000));
-    await call(budget, refusedFor(60_000));
-    const before = calls();
-
-    table.become('never');
-    for (let second = 0; second < 50; second += 1) await call(budget, lost);
-    expect(calls()).toBe(before);
-
-    for (let second = 0; second < 40; second += 1) await call(budget, lost);
-    expect(calls()).toBeGreaterThan(before);
-  });
-
   it.each(['never', 'when back'] as const)('if the store could not be told of it (it answers %s)', async (how) => {
-    const { table, open, call, calls, pass } = start();
+    const { become, open, call, calls, pass } = start();
     const [one, two] = [open(), open()];
     await call(one, states(1_000));
     await call(two, states(999));
-    table.become(how);
-    await call(one, refusedFor(60_000));
+    const turned = one.turn({ class: 'write', flow: 'acme', key: null }, { patienceMs: 5_000 });
+    await pass(100);
+    const granted = await turned;
+    if (granted.kind !== 'go') throw new Error('It has its turn while the store is there.');
+    become(how);
+    one.end(granted.turn, refusedFor(60_000));
     await pass(5_000);
 
-    table.become('at once');
+    become('at once');
     await pass(3_000);
     const before = calls();
     for (let time = 0; time < 20; time += 1) {
@@ -155,25 +134,6 @@ describe('a 429 of the upstream stops all processes', () => {
       await call(two, lost);
     }
 
-    expect(calls()).toBe(before);
-  });
-});
-
-describe('a process that finds no moment between the changes of others', () => {
-  it('tells and asks again, and does not go on alone', async () => {
-    const { table, open, call, calls, pass, away } = start();
-    const [one, two] = [open(), open()];
-    await call(one, states(1_000));
-
-    table.become('busy');
-    await call(one, refusedFor(60_000));
-    await pass(2_000);
-    table.become('at once');
-    await pass(2_000);
-    const before = calls();
-    for (let time = 0; time < 20; time += 1) await call(two, lost);
-
-    expect(away).toEqual([]);
     expect(calls()).toBe(before);
   });
 });

@@ -87,16 +87,14 @@ const anArrival = (untilMs: number): fc.Arbitrary<Arrival> =>
 
 describe('a team that returns at its promised time', () => {
   const untilMs = 120_000;
-  const worldOf = (...limits: readonly number[]) =>
-    fc.record({
-      everyMs: fc.array(fc.integer({ min: 500, max: 60_000 }), { minLength: 1, maxLength: 12, size: 'max' }),
-      beside: fc.array(anArrival(untilMs), { maxLength: 200, size: 'max' }),
-      limitPerHour: fc.constantFrom(...limits),
-      remaining: fc.integer({ min: 30, max: 120 }),
-      untilMs: fc.constant(untilMs),
-      seed: fc.nat(),
-    });
-  const world = worldOf(360, 3_600, 36_000);
+  const world = fc.record({
+    everyMs: fc.array(fc.integer({ min: 500, max: 60_000 }), { minLength: 1, maxLength: 12, size: 'max' }),
+    beside: fc.array(anArrival(untilMs), { maxLength: 200, size: 'max' }),
+    limitPerHour: fc.constantFrom(360, 3_600, 36_000),
+    remaining: fc.integer({ min: 30, max: 120 }),
+    untilMs: fc.constant(untilMs),
+    seed: fc.nat(),
+  });
 
   it('has its turn at any replica, regardless of other teams', async () => {
     await fc.assert(
@@ -128,24 +126,6 @@ describe('a team that returns at its promised time', () => {
         const had = new Set(outcome.served.filter(isBack).map(turnOf));
         expect(broken(outcome).filter((ended) => !had.has(turnOf(ended)))).toEqual([]);
       }),
-      { numRuns: runs(3), endOnFailure: true },
-    );
-  });
-
-  it('has its turn even if the account was lost, because the replicas know their promises', async () => {
-    // What others have called for since the last report is unknown to the one that reopens it. At one call in ten seconds
-    // no request waits for that long.
-    const quick = worldOf(3_600, 36_000);
-    await fc.assert(
-      fc.asyncProperty(
-        quick,
-        fc.array(fc.integer({ min: 15_000, max: untilMs }), { maxLength: 3 }),
-        async (of, losses) => {
-          const outcome = await simulate({ ...askingWorld(of), losses });
-
-          expect(broken(outcome).map(({ arrival, at }) => ({ ...arrival, refusedAt: at }))).toEqual([]);
-        },
-      ),
       { numRuns: runs(3), endOnFailure: true },
     );
   });

@@ -27,8 +27,6 @@ export interface World {
   readonly untilMs: number;
   /** Replicas that crash, with the time. */
   readonly deaths?: readonly { readonly at: number; readonly replica: number }[];
-  /** The times when the shared account is lost. */
-  readonly losses?: readonly number[];
   /** The outcome of a request may cause another one. */
   readonly next?: (ended: Ended | Refused) => Arrival | null;
   /** Called after each change of the shared account. */
@@ -85,8 +83,6 @@ export async function simulate(world: World): Promise<Outcome> {
           events.add(at + STORE_MS, () => resolve(changed.answer));
         });
       }),
-    readAll: async () => ({}),
-    close: async () => undefined,
   };
 
   const startReplica = (index: number): UpstreamBudget => {
@@ -144,11 +140,6 @@ export async function simulate(world: World): Promise<Outcome> {
 
   for (const arrival of world.arrivals) arrive(arrival);
   for (const { at, replica } of world.deaths ?? []) events.add(at, () => void dead.add(replica));
-  for (const at of world.losses ?? []) {
-    events.add(at, () => {
-      state = null;
-    });
-  }
   await events.runUntil(world.untilMs);
   return { served, refused, upstream429 };
 }

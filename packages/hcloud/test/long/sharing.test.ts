@@ -1,19 +1,16 @@
-import { upstreamBudgetMetrics } from '@corral/admission';
+import { sharedStore, upstreamBudgetMetrics } from '@corral/admission';
 import { createMetrics } from '@corral/service';
-import { describeNeeding, missingRedis } from '@corral/testing';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { postgresPlace, redisPlace, type TestPlace } from '../../../admission/test/budget/test-stores.js';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { startPlace, type TestPlace } from '../../../admission/test/budget/test-stores.js';
 import type { HcloudClient, WriteOutcome } from '../../src/index.js';
 import { aClient, aWrite } from '../a-client.js';
 import { type BucketUpstream, startBucketUpstream } from './bucket-upstream.js';
 
-const places: [string, TestPlace | null][] = [
-  ['Postgres', await postgresPlace()],
-  ['Redis', await redisPlace()],
-];
-afterAll(async () => {
-  for (const [, place] of places) await place?.stop();
+let place: TestPlace;
+beforeAll(async () => {
+  place = await startPlace();
 });
+afterAll(() => place.stop());
 
 let upstream: BucketUpstream;
 let closing: (() => Promise<void>)[] = [];
@@ -26,13 +23,10 @@ afterEach(async () => {
 /** Even on a slow machine, a turn comes within this time. */
 const PATIENT_MS = 50_000;
 
-async function startReplica(place: TestPlace, waitMsMax: number): Promise<HcloudClient> {
-  const budgetStore = await place.connect();
+function startReplica(waitMsMax: number): HcloudClient {
+  const budgetStore = sharedStore(place.pool);
   const { client } = aClient({ baseUrl: upstream.baseUrl, budgetStore, waitMsMax, timeoutMs: 30_000 });
-  closing.push(async () => {
-    await client.close();
-    await budgetStore.close();
-  });
+  closing.push(() => client.close());
   return client;
 }
 
@@ -47,38 +41,33 @@ const many = (at: HcloudClient, team: string, count: number): Promise<WriteOutco
   Promise.all(Array.from({ length: count }, () => write(at, team)));
 const sentIn = (outcomes: readonly WriteOutcome[]): number => outcomes.filter(({ kind }) => kind === 'accepted').length;
 
-for (const [name, place] of places) {
-  describeNeeding(describe, place === null ? missingRedis() : null, `replicas that share a budget on ${name}`, () => {
-    const at = place as TestPlace;
-    beforeEach(async () => {
-      await at.wipe();
-    });
+describe('replicas that share a budget', () => {
+  beforeEach(() => place.wipe());
 
-    it('never exceed it together, and use the whole refill', async () => {
-      upstream = await startBucketUpstream(180_000, 10);
-      const [one, two] = [await startReplica(at, PATIENT_MS), await startReplica(at, PATIENT_MS)];
-      await write(one, 'acme');
+  it('never exceed it together, and use the whole refill', async () => {
+    upstream = await startBucketUpstream(180_000, 10);
+    const [one, two] = [startReplica(PATIENT_MS), startReplica(PATIENT_MS)];
+    await write(one, 'acme');
 
-      const outcomes = await Promise.all([many(one, 'acme', 10), many(two, 'globex', 10), many(two, 'initech', 5)]);
+    const outcomes = await Promise.all([many(one, 'acme', 10), many(two, 'globex', 10), many(two, 'initech', 5)]);
 
-      expect(upstream.refusals()).toBe(0);
-      expect(sentIn(outcomes.flat())).toBe(25); // of which ten at the most were there
-    });
-
-    it('serve a team at one of them while another team overloads the other', async () => {
-      upstream = await startBucketUpstream(36_000, 40);
-      const [one, two] = [await startReplica(at, 1_500), await startReplica(at, PATIENT_MS)];
-      await write(one, 'flood');
-      const flood = Array.from({ length: 100 }, () => write(one, 'flood'));
-
-      const outcomes = await many(two, 'acme', 3);
-
-      expect(sentIn(outcomes)).toBe(3);
-      expect((await Promise.all(flood)).filter(({ kind }) => kind === 'throttled').length).toBeGreaterThan(30);
-      expect(upstream.refusals()).toBe(0);
-    });
+    expect(upstream.refusals()).toBe(0);
+    expect(sentIn(outcomes.flat())).toBe(25); // of which ten at the most were there
   });
-}
+
+  it('serve a team at one of them while another team overloads the other', async () => {
+    upstream = await startBucketUpstream(36_000, 40);
+    const [one, two] = [startReplica(1_500), startReplica(PATIENT_MS)];
+    await write(one, 'flood');
+    const flood = Array.from({ length: 100 }, () => write(one, 'flood'));
+
+    const outcomes = await many(two, 'acme', 3);
+
+    expect(sentIn(outcomes)).toBe(3);
+    expect((await Promise.all(flood)).filter(({ kind }) => kind === 'throttled').length).toBeGreaterThan(30);
+    expect(upstream.refusals()).toBe(0);
+  });
+});
 
 describe('the metrics of the budget', () => {
   /** A client of an upstream with so many calls left, and what its metrics say. */
