@@ -82,71 +82,60 @@ export interface RequestCounter {
 }
 
 const MINUTE_MS = 60_000;
-/** Minutes kept in memory while Postgres is unavailable. */
-const MINUTES_KEPT = 60;
+const HOUR_MS = 60 * MINUTE_MS;
 
-/** Counts of one minute per team, and how many of them have been written. */
-interface Minute {
+/** The requests of one team in one minute, which have not been written yet. */
+interface Count {
+  readonly teamId: TeamId;
   readonly startsAt: number;
-  readonly counts: Map<string, number>;
-  noted: number;
-  written: number;
+  count: number;
 }
 
-/** Writes absolute counts, so it can be repeated. Deleted teams are skipped. */
-const writeCounts = {
+/** Deleted teams are skipped. */
+const addCounts = {
   text: `INSERT INTO dns_request_count AS known (team_id, minute, process_id, count)
          SELECT team.id, batch.minute, $3::uuid, batch.count
          FROM unnest($1::uuid[], $2::timestamptz[], $4::int[]) AS batch(team_id, minute, count)
          JOIN team ON team.id = batch.team_id
-         ON CONFLICT (team_id, minute, process_id) DO UPDATE SET count = greatest(known.count, excluded.count)`,
+         ON CONFLICT (team_id, minute, process_id) DO UPDATE SET count = known.count + excluded.count`,
 };
 
 /**
- * Counts the requests of each team per minute, in one statement per 10 s whatever the traffic. Each process writes its
- * own rows, so processes do not conflict and a statement with unknown outcome can be repeated. A crash loses one
- * interval. The reconciler deletes old counts.
+ * Counts the requests of each team per minute, in one statement per 10 s whatever the traffic. Each process writes its own rows, so
+ * processes do not conflict. A crash loses one interval. While Postgres is unavailable, the last hour is kept. The reconciler deletes
+ * old counts.
  */
 export function requestCounter(pool: Pool, onError: (error: Error) => void): RequestCounter {
   const processId = randomUUID();
-  let minutes: Minute[] = [];
-  let flushing: Promise<void> = Promise.resolve();
+  let counts = new Map<string, Count>();
 
-  const currentMinute = (): Minute => {
-    const startsAt = Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
-    const last = minutes.at(-1);
-    if (last !== undefined && last.startsAt >= startsAt) return last;
-    const begun = { startsAt, counts: new Map<string, number>(), noted: 0, written: 0 };
-    minutes = [...minutes.slice(1 - MINUTES_KEPT), begun];
-    return begun;
+  const add = (teamId: TeamId, startsAt: number, count: number): void => {
+    const id = `${teamId} ${startsAt}`;
+    const known = counts.get(id);
+    if (known === undefined) counts.set(id, { teamId, startsAt, count });
+    else known.count += count;
   };
-
   const flush = async (): Promise<void> => {
-    const batch = minutes.filter(({ noted, written }) => noted > written).map((minute) => ({ ...minute, minute }));
-    if (batch.length === 0) return;
-    const rows = batch.flatMap(({ startsAt, counts }) => [...counts].map(([id, count]) => ({ id, startsAt, count })));
-    const times = rows.map(({ startsAt }) => new Date(startsAt));
-    const values = [rows.map(({ id }) => id), times, processId, rows.map(({ count }) => count)];
-    await pool.query({ ...writeCounts, values });
-    for (const { minute, noted } of batch) minute.written = noted;
-    // Only the current minute can still change; the others are dropped once written.
-    minutes = minutes.filter(({ noted, written }, at) => noted > written || at === minutes.length - 1);
+    if (counts.size === 0) return;
+    const batch = [...counts.values()];
+    counts = new Map();
+    const minutes = batch.map(({ startsAt }) => new Date(startsAt));
+    const values = [batch.map(({ teamId }) => teamId), minutes, processId, batch.map(({ count }) => count)];
+    try {
+      await pool.query({ ...addCounts, values });
+    } catch (error) {
+      const since = Date.now() - HOUR_MS;
+      for (const { teamId, startsAt, count } of batch) if (startsAt > since) add(teamId, startsAt, count);
+      onError(error as Error);
+    }
   };
-  const flushNext = (): Promise<void> => {
-    flushing = flushing.then(flush).catch(onError);
-    return flushing;
-  };
-  const timer = setInterval(() => void flushNext(), FLUSH_MS).unref();
+  const timer = setInterval(() => void flush(), FLUSH_MS).unref();
 
   return {
-    note(teamId) {
-      const minute = currentMinute();
-      minute.counts.set(teamId, (minute.counts.get(teamId) ?? 0) + 1);
-      minute.noted += 1;
-    },
+    note: (teamId) => add(teamId, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS, 1),
     close: () => {
       clearInterval(timer);
-      return flushNext();
+      return flush();
     },
   };
 }
@@ -157,7 +146,7 @@ export function requestCounter(pool: Pool, onError: (error: Error) => void): Req
  */
 export async function countRequests(prisma: Prisma, teamId: TeamId): Promise<number> {
   const { _sum } = await prisma.dnsRequestCount.aggregate({
-    where: { teamId, minute: { gt: new Date(Date.now() - 60 * MINUTE_MS) } },
+    where: { teamId, minute: { gt: new Date(Date.now() - HOUR_MS) } },
     _sum: { count: true },
   });
   return _sum.count ?? 0;
