@@ -137,52 +137,29 @@ export interface AnsweredRecorder {
   /** Records that this entry's client received its answer. */
   note(entryId: number): void;
   has(entryId: number): boolean;
-  /** Writes the rest and stops. */
+  /** Waits until all is written. */
   close(): Promise<void>;
 }
 
-const FLUSH_MS = 200;
-
 /**
- * Remembers which answers were delivered, so that a later copy is a new write: immediately in this process, and for other processes with
- * one statement per interval. An entry lost in a crash counts as undelivered, so an identical write gets the same answer again.
+ * Remembers which answers were delivered, so that a later copy is a new write: immediately in this process, and for other processes as
+ * soon as it is written. An entry that could not be written counts as undelivered there, so an identical write gets the same answer again.
  */
 export function answeredRecorder(prisma: Prisma, replayMs: number, onError: (error: Error) => void): AnsweredRecorder {
-  const noted = new Map<number, number>();
-  let unwritten: number[] = [];
-  let flushing: Promise<void> = Promise.resolve();
-
-  const flush = async (): Promise<void> => {
-    const oldest = Date.now() - replayMs;
-    for (const [entryId, at] of noted) {
-      if (at >= oldest) break;
-      noted.delete(entryId);
-    }
-    if (unwritten.length === 0) return;
-    const batch = unwritten;
-    unwritten = [];
-    try {
-      await prisma.dnsAuditEntry.updateMany({ where: { id: { in: batch } }, data: { answered: true } });
-    } catch (error) {
-      unwritten = batch.filter((entryId) => noted.has(entryId)).concat(unwritten);
-      onError(error as Error);
-    }
-  };
-  const timer = setInterval(() => {
-    flushing = flushing.then(flush);
-  }, FLUSH_MS).unref();
-
+  const noted = new Set<number>();
+  const writing = new Set<Promise<unknown>>();
   return {
-    note(entryId) {
-      noted.set(entryId, Date.now());
-      unwritten.push(entryId);
+    note(id) {
+      noted.add(id);
+      setTimeout(() => noted.delete(id), replayMs).unref();
+      const written = prisma.dnsAuditEntry
+        .updateMany({ where: { id }, data: { answered: true } })
+        .catch(onError)
+        .finally(() => writing.delete(written));
+      writing.add(written);
     },
-    has: (entryId) => noted.has(entryId),
-    close: async () => {
-      clearInterval(timer);
-      await flushing;
-      await flush();
-    },
+    has: (id) => noted.has(id),
+    close: async () => void (await Promise.all(writing)),
   };
 }
 
