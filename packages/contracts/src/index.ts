@@ -54,7 +54,6 @@ export * from './dns/expiry.js';
 export * from './dns/limits.js';
 export * from './dns/names.js';
 export * from './dns/openapi.js';
-export * from './dns/record-quota.js';
 export * from './dns/record-values.js';
 export * from './dns/requests.js';
 export * from './dns/routes.js';

@@ -3,6 +3,9 @@ export {
   type ActionRecord,
   type ActionStore,
   actionStore,
+  type PropagatingWrite,
+  type PropagationStore,
+  propagationStore,
   type ReportedAction,
   timedOutAction,
 } from './actions/action-store.js';
@@ -13,7 +16,6 @@ export {
   pollLeases,
   type UnfinishedAction,
 } from './actions/poll-leases.js';
-export { type PropagatingWrite, type PropagationStore, propagationStore } from './actions/propagation-store.js';
 export {
   type CourseRecord,
   courseStore,
@@ -25,12 +27,18 @@ export {
 export { type DeleteRemainingDeps, type Deletion, deleteRemaining } from './demos/delete-remaining.js';
 export { type DemoEnds, demoEnds, type RemainingRrset } from './demos/demo-ends.js';
 export type { DemoRecord } from './demos/demo-rows.js';
-export { type CreateOutcome, type DemoMaker, type DemoReach, type DemoStore, demoStore } from './demos/demo-store.js';
+export {
+  type CreateOutcome,
+  type DemoMaker,
+  type DemoReach,
+  type DemoStore,
+  demoStore,
+  lastExpiryOf,
+} from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
-export { lastExpiryOf } from './demos/rules.js';
 export { type EndingRrsets, endingRrsets } from './mirror/ending-rrsets.js';
 export type { LabelRequirement, RrsetPage, RrsetScope, RrsetSelection, SortKey } from './mirror/mirror-store.js';
-export { type MirrorStore, mirrorStore, type ZoneRecord } from './mirror/mirror-store.js';
+export { listPointingSets, type MirrorStore, mirrorStore, type ZoneRecord } from './mirror/mirror-store.js';
 export {
   type DriftReporter,
   driftReporter,
@@ -39,7 +47,6 @@ export {
   type ObserveResult,
   type SetKey,
 } from './mirror/observe-rrsets.js';
-export { listPointingSets } from './mirror/pointing-sets.js';
 export {
   type SyncCounts,
   type SyncLease,
@@ -65,8 +72,14 @@ export {
   UnusableRrset,
   withMember,
 } from './rrset.js';
-export { readUsage } from './usage.js';
-export type { BeginOutcome, LedgerOptions, NewWrite, WriteLease } from './writes/begin-rule.js';
+export {
+  type BeginOutcome,
+  type LedgerOptions,
+  type NewWrite,
+  quotaOf,
+  type RecordQuota,
+  type WriteLease,
+} from './writes/begin-rule.js';
 export {
   type AnsweredRecorder,
   answeredRecorder,
@@ -75,10 +88,8 @@ export {
   type DeliveryCheck,
   type FirstCopy,
 } from './writes/copies.js';
-export { type ReadTokenUse, recordsOfTeam, type TokenUse, tokenUseReader } from './writes/owner-entries.js';
+export { type ReadTokenUse, readUsage, recordsOfTeam, type TokenUse, tokenUseReader } from './writes/owner-entries.js';
 export { endOfAccepted, type PerformedWrite, performWrite, type UpstreamAnswer } from './writes/perform-write.js';
-export { quotaOf, type RecordQuota } from './writes/record-quota.js';
-export { type RefusedWrite, type RefusedWrites, refusedWrites } from './writes/refused-writes.js';
 export {
   type ReadRrset,
   type RrsetSource,
@@ -88,4 +99,11 @@ export {
   upstreamReader,
 } from './writes/settle-write.js';
 export { type DueEntry, type DueRecheck, type SettlementStore, settlementStore } from './writes/settlement-store.js';
-export { type WriteEnd, type WriteLedger, writeLedger } from './writes/write-ledger.js';
+export {
+  type RefusedWrite,
+  type RefusedWrites,
+  refusedWrites,
+  type WriteEnd,
+  type WriteLedger,
+  writeLedger,
+} from './writes/write-ledger.js';

@@ -14,8 +14,13 @@ export {
 } from './client.js';
 export { connectHcloud } from './connect-hcloud.js';
 export { sliceMembers } from './exchange.js';
-export { connectProjects, type ProjectClient, type Projects } from './project/connect-projects.js';
-export type { ProjectFailure, ProjectOutcome } from './project/outcome.js';
+export {
+  connectProjects,
+  type ProjectClient,
+  type ProjectFailure,
+  type ProjectOutcome,
+  type Projects,
+} from './project/connect-projects.js';
 export type { ActionReading as ServerAction, Architecture, ImageReading, ServerReading } from './project/readings.js';
 export { type NodePrices, type PricesReading, readPrices } from './read-prices.js';
 export { type TokenVerdict, verifyToken } from './verify-token.js';

@@ -2,6 +2,7 @@ export { type AdmitRequestsOptions, admitRequests, narrowScopeOf, scopeOf } from
 export {
   type ApiError,
   ClientGone,
+  clientErrorRenderer,
   type ErrorShape,
   errorHandler,
   queryOf,
@@ -11,12 +12,8 @@ export {
   unknownPath,
 } from './errors.js';
 export { type HandlersOf, mountRoutes, page } from './mount-routes.js';
-export { docsRouter } from './pages/docs-router.js';
-export { healthRoutes } from './pages/health-routes.js';
-export { securityTxt } from './pages/security-txt.js';
-export { staticPage } from './pages/static-page.js';
+export { docsRouter, healthRoutes, securityTxt, staticPage } from './pages.js';
 export { bytesOf, findJsonFault, type IsRespelled, jsonObjectOf, UnreadableBody } from './requests/json-body.js';
-export { clientErrorRenderer } from './server/client-error.js';
 export { buildMetricsApp, type Served, serve } from './server/serve.js';
 export {
   clientVariables,

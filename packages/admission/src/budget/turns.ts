@@ -12,6 +12,7 @@ import {
 } from './account.js';
 import {
   draws,
+  dropUnredeemed,
   type Found,
   findTurn,
   longestWaitMs,
@@ -20,7 +21,6 @@ import {
   type View,
   viewOf,
 } from './find-turn.js';
-import { dropUnredeemed } from './promises.js';
 import { type CallEnd, end, type Turn } from './statements.js';
 
 /** A request of a process for a call. A process asks for all that wait with it, the oldest first. */

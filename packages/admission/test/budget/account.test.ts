@@ -8,7 +8,7 @@ import {
   setLevelOf,
   silentMs,
 } from '../../src/budget/account.js';
-import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/promises.js';
+import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/find-turn.js';
 import { readingOf } from '../../src/budget/readings.js';
 import {
   type CallEnd,

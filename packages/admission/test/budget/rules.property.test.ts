@@ -9,7 +9,7 @@ import {
   levelOf,
   limitOf,
 } from '../../src/budget/account.js';
-import { promisesPerFlow } from '../../src/budget/promises.js';
+import { promisesPerFlow } from '../../src/budget/find-turn.js';
 import { ask } from '../../src/budget/turns.js';
 import {
   type Arrival,

@@ -1,7 +1,6 @@
 import { asTeamId, ownerLabelOf } from '@corral/contracts';
 import { lockRows, type Prisma, readClock, type Transaction } from '@corral/database';
-import type { RrsetKey, RrsetOwner } from '../rrset.js';
-import { recordCountOf } from '../rrset.js';
+import { type RrsetKey, type RrsetOwner, recordCountOf } from '../rrset.js';
 
 /** The row of a team or of a demo. */
 export interface OwnerRow {
@@ -251,4 +250,38 @@ export async function keepAction(
   const demoId = owner.kind === 'demo' ? owner.id : null;
   const action = { id, teamId: owner.teamId, demoId, auditEntryId: entryId, status, body };
   await tx.dnsAction.createMany({ data: [{ ...action, startedAt: now, checkedAt: now }], skipDuplicates: true });
+}
+
+interface DnsUsage {
+  readonly records: number;
+  /** Reserved for pending writes. */
+  readonly reservedRecords: number;
+  readonly rrsets: number;
+  /** The team's own quota of records; null for that of the installation. */
+  readonly recordsMax: number | null;
+  /** The team's own limit of requests per minute; null for that of the installation. */
+  readonly requestsMax: number | null;
+}
+
+/** What a team has of DNS, and its own limits. */
+export async function readUsage(prisma: Transaction, team: { id: string; slug: string }): Promise<DnsUsage> {
+  const [mirrored, reserved, own] = await Promise.all([
+    prisma.dnsRrset.aggregate({
+      where: { ownerLabel: team.slug, zone: { ofDemos: false } },
+      _sum: { recordCount: true },
+      _count: true,
+    }),
+    prisma.dnsAuditEntry.aggregate({
+      where: { teamId: team.id, demoId: null, state: 'pending' },
+      _sum: { reservedRecords: true },
+    }),
+    prisma.team.findUnique({ where: { id: team.id }, select: { dnsRecordsMax: true, dnsRequestsMax: true } }),
+  ]);
+  return {
+    records: mirrored._sum.recordCount ?? 0,
+    reservedRecords: reserved._sum.reservedRecords ?? 0,
+    rrsets: mirrored._count,
+    recordsMax: own?.dnsRecordsMax ?? null,
+    requestsMax: own?.dnsRequestsMax ?? null,
+  };
 }

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { OWN_ACTION_ID_BASE } from '../actions/action-store.js';
 import type { RrsetKey, RrsetWrite, RrsetWriteKind } from '../rrset.js';
 import { effectOf, recordCountOf } from '../rrset.js';
+import { decideAdmission, type OwnerQuota, type RecordQuota } from './begin-rule.js';
 import { settledAnswer } from './copies.js';
 import { endOfAccepted, endOfRefused } from './perform-write.js';
-import { decideAdmission, type OwnerQuota, type RecordQuota } from './record-quota.js';
 
 describe('decideAdmission', () => {
   const quota: RecordQuota = { recordsPerTeam: 12, recordsPerDemo: 7, recordsPerRrset: 5 };

@@ -1,9 +1,9 @@
-import { type DnsErrorCode, ownerLabelOf } from '@corral/contracts';
+import { type DnsErrorCode, ownerLabelOf, storableText } from '@corral/contracts';
 import { isHeld, type Prisma, readClock, type Transaction } from '@corral/database';
-import type { RrsetKey } from '../rrset.js';
-import { recordCountOf } from '../rrset.js';
+import { type RrsetKey, type RrsetOwner, type RrsetWriteKind, recordCountOf } from '../rrset.js';
 import {
   type BeginOutcome,
+  countPresent,
   decideBegin,
   type LedgerOptions,
   type NewWrite,
@@ -22,8 +22,6 @@ import {
   mirrorRrset,
   readOpenEntries,
 } from './owner-entries.js';
-import { countPresent } from './record-quota.js';
-import { countUnsent } from './refused-writes.js';
 
 /**
  * First transaction of a write: reads what the rule needs, and records the write as pending if the rule admits it, before anything is
@@ -235,3 +233,57 @@ function ceilingOf({ operation, recordsMax }: WriteLease, { rrset, action }: Com
   const isCertain = action.status === 'success' && operation !== 'add_records';
   return !isCertain && recordsMax > recordCountOf(rrset) ? recordsMax : null;
 }
+
+/** A write refused before it was sent upstream or recorded in the ledger. */
+export interface RefusedWrite {
+  readonly owner: RrsetOwner;
+  readonly tokenId: string;
+  /** The key as requested, which need not be valid. */
+  readonly key: RrsetKey;
+  readonly operation: RrsetWriteKind;
+  readonly code: DnsErrorCode;
+  readonly requestId: string;
+}
+
+/** Longer than any valid name or type. */
+const NAME_CHARACTERS = 255;
+const TYPE_CHARACTERS = 16;
+
+/** A write that was never sent. */
+interface UnsentWrite extends Omit<RefusedWrite, 'tokenId' | 'operation' | 'requestId'> {
+  /** Null for a deletion by Corral itself. */
+  readonly tokenId: string | null;
+  readonly operation: string;
+  readonly requestId: string | null;
+}
+
+/**
+ * Counts a write that was never sent upstream: one entry per minute, token, name, type, operation and code. Safe with any number of
+ * processes. No body is kept, so the size of an entry is bounded.
+ */
+async function countUnsent(
+  db: Transaction,
+  { owner, tokenId, key, operation, code, requestId }: UnsentWrite,
+): Promise<void> {
+  const demoId = owner.kind === 'demo' ? owner.id : null;
+  const actor = tokenId === null ? 'service' : 'token';
+  await db.$executeRaw`
+    INSERT INTO dns_audit_entry AS known (team_id, demo_id, actor, token_id, zone_id, name, type, operation, refusal_code,
+                                          request_id, state, count, minute, created_at, completed_at)
+    VALUES (${owner.teamId}::uuid, ${demoId}::uuid, ${actor}::dns_actor, ${tokenId}::uuid, ${key.zoneId}, ${key.name}, ${key.type},
+            ${operation}, ${code}, ${requestId}, 'unsent', 1, date_trunc('minute', clock_timestamp()), clock_timestamp(),
+            clock_timestamp())
+    ON CONFLICT (token_id, zone_id, name, type, operation, refusal_code, minute) WHERE minute IS NOT NULL
+    DO UPDATE SET count = known.count + 1, request_id = excluded.request_id,
+                  completed_at = greatest(known.completed_at, excluded.completed_at)`;
+}
+
+/** Audit entries for writes that never reached the ledger. */
+export const refusedWrites = (prisma: Transaction) => ({
+  async count({ key, ...write }: RefusedWrite): Promise<void> {
+    const name = storableText(key.name, NAME_CHARACTERS, '\ufffd');
+    const type = storableText(key.type, TYPE_CHARACTERS, '\ufffd');
+    await countUnsent(prisma, { ...write, key: { ...key, name, type } });
+  },
+});
+export type RefusedWrites = ReturnType<typeof refusedWrites>;

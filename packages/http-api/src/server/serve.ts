@@ -6,7 +6,7 @@ import type { Health, Log, Metrics } from '@corral/service';
 import express, { type ErrorRequestHandler, type Express } from 'express';
 import { RequestFault, unknownPath } from '../errors.js';
 import { page } from '../mount-routes.js';
-import { healthRoutes } from '../pages/health-routes.js';
+import { healthRoutes } from '../pages.js';
 import {
   buildHttpServer,
   type ClientErrorRenderer,

@@ -19,8 +19,7 @@ import {
   type tracingVariables,
 } from '@corral/service';
 import type { Express } from 'express';
-import type { ApiError, ErrorShape } from '../errors.js';
-import { clientErrorRenderer } from './client-error.js';
+import { type ApiError, clientErrorRenderer, type ErrorShape } from '../errors.js';
 import { serve } from './serve.js';
 import { type ServerConfig, serverOptionsOf } from './server-variables.js';
 
