@@ -25,7 +25,6 @@ import {
   isCleanup,
   type JsonBody,
   readJsonObject,
-  recordSetOf,
   renderPath,
   routeOf,
   type Wire,
@@ -62,7 +61,7 @@ async function sendFor(
   const path = renderPath(segments);
   const route = routeOf(method, segments);
   const callClass = isCleanup(method, segments) ? 'cleanup' : 'write';
-  const want = { class: callClass, flow: team, key: recordSetOf(segments) } as const;
+  const want = { class: callClass, flow: team } as const;
   const endsAt = Math.min(performance.now() + waitMsMax, scope?.deadline ?? Number.POSITIVE_INFINITY);
   const leftMs = () => endsAt - performance.now();
 
@@ -126,7 +125,7 @@ const readBackoff = { firstMs: 200, maxMs: 2_000 };
 export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promise<T | null> {
   const startedAt = performance.now();
   const leftMs = (ms: number) => startedAt + ms - performance.now();
-  const want = { class: reading.class, flow: flowOf(reading.class, null), key: null };
+  const want = { class: reading.class, flow: flowOf(reading.class, null) };
   const { signal } = reading;
   const scope = signal && { signal, deadline: Number.POSITIVE_INFINITY };
 

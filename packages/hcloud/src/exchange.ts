@@ -8,7 +8,7 @@ import {
   openAgent,
   readJsonObject as readExactObject,
 } from '@corral/service';
-import { createScanner } from 'jsonc-parser';
+import { visit } from 'jsonc-parser';
 
 export interface JsonBody {
   /** the body exactly as it came */
@@ -70,11 +70,6 @@ function actionVerb(segment: string): string {
 /** Whether a write only takes away: there has to be room for it under pressure, for it is what relieves quotas. */
 export function isCleanup(method: string, segments: readonly string[]): boolean {
   return method === 'DELETE' || segments.at(-1) === 'remove_records';
-}
-
-/** The record set that a write names in its path; null for one that creates a set, which has none yet. */
-export function recordSetOf(segments: readonly string[]): string | null {
-  return segments.length < 5 ? null : segments.slice(0, 5).join('/');
 }
 
 export interface Outgoing {
@@ -220,45 +215,40 @@ export function isShallow(text: string): boolean {
 
 /**
  * Finds the values directly inside the object or array that `text`, valid JSON, holds; null when it is nested too
- * deeply. It walks tokens: a syntax tree of the largest body that we accept could take a gigabyte, and building one
- * recurses.
+ * deeply. No syntax tree is built: that of the largest body that we accept could take a gigabyte.
  */
 function childrenOf(text: string): Child[] | null {
-  const scanner = createScanner(text, true);
   const children: Child[] = [];
+  const tooDeep = new Error('nested too deeply');
   let depth = 0;
-  let keyed = false;
   let key: string | null = null;
-  let keyExpected = false;
-  let start = -1;
-  let end = -1;
-
-  for (scanner.scan(); scanner.getTokenOffset() < text.length; scanner.scan()) {
-    const offset = scanner.getTokenOffset();
-    const symbol = text[offset];
-    const opens = symbol === '{' || symbol === '[';
-    const closes = symbol === '}' || symbol === ']';
-
-    if (depth === 1 && (closes || symbol === ',')) {
-      if (start >= 0) children.push({ key, start, end });
-      start = -1;
-      keyExpected = keyed;
-    } else if (depth === 1 && symbol === ':') {
-      keyExpected = false;
-    } else if (depth === 1 && keyExpected) {
-      key = scanner.getTokenValue();
-    } else if (depth === 1 && start < 0) {
-      start = offset;
-    }
-
-    if (depth === 0) {
-      keyed = symbol === '{';
-      keyExpected = keyed;
-    }
-    if (opens) depth += 1;
-    if (closes) depth -= 1;
-    if (depth > nestingMax) return null;
-    end = offset + scanner.getTokenLength();
+  let start = 0;
+  const add = (from: number, end: number): void => {
+    if (depth === 1) children.push({ key, start: from, end });
+  };
+  const open = (offset: number): void => {
+    if (depth === 1) start = offset;
+    depth += 1;
+    if (depth > nestingMax) throw tooDeep;
+  };
+  const close = (offset: number, length: number): void => {
+    depth -= 1;
+    add(start, offset + length);
+  };
+  try {
+    visit(text, {
+      onObjectBegin: open,
+      onArrayBegin: open,
+      onObjectEnd: close,
+      onArrayEnd: close,
+      onLiteralValue: (_value, offset, length) => add(offset, offset + length),
+      onObjectProperty(name) {
+        if (depth === 1) key = name;
+      },
+    });
+  } catch (error) {
+    if (error === tooDeep) return null;
+    throw error;
   }
   return children;
 }

@@ -28,8 +28,6 @@ export interface Ask {
   readonly id: number;
   readonly class: CallClass;
   readonly flow: string;
-  /** Calls of one key get their turns in the order in which they asked; null for any order. */
-  readonly key: string | null;
   readonly waitedMs: number;
   /** How much longer it can wait. */
   readonly patienceMs: number;
@@ -44,8 +42,7 @@ export type Answer =
 
 /**
  * Answers all that wait at a process: each has its turn now, waits, or is refused because its turn would come too late.
- * Flows that wait, at whatever process, have one call each in a round, however many requests each has. A request behind an earlier one
- * of its key is not counted until that one has its answer. It may then have its turn in the same exchange.
+ * Flows that wait, at whatever process, have one call each in a round, however many requests each has.
  */
 export function ask(
   before: BudgetState,
@@ -71,12 +68,7 @@ type Line = Ask[];
 
 const nameOf = ({ class: callClass, flow }: Ask): string => `${callClass} ${flow}`;
 
-/** The lines without requests that are behind an earlier one of their key, in whatever class that is. */
-function linesOf(asks: readonly Ask[]): Line[] {
-  const keys = new Set<string>();
-  const first = asks.filter(({ key }) => key === null || (!keys.has(key) && keys.add(key)));
-  return [...Map.groupBy(first, nameOf).values()];
-}
+const linesOf = (asks: readonly Ask[]): Line[] => [...Map.groupBy(asks, nameOf).values()];
 
 function demandsOf(lines: readonly Line[], now: number): Demand[] {
   return lines.flatMap((line) => {

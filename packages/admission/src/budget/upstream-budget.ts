@@ -12,8 +12,6 @@ import { type Answer, type Ask, exchange, type Told } from './turns.js';
 interface Want {
   readonly class: CallClass;
   readonly flow: string;
-  /** Calls of one key get their turns in the order in which they asked; null for any order. */
-  readonly key: string | null;
 }
 
 interface Patience {

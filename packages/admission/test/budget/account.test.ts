@@ -46,7 +46,7 @@ describe('the account', () => {
         const asked = asks.flatMap(({ count = 1, ...each }) =>
           Array.from({ length: count }, () => {
             lastId += 1;
-            const usual = { class: 'write', key: null, waitedMs: 0, patienceMs: PATIENT_MS } as const;
+            const usual = { class: 'write', waitedMs: 0, patienceMs: PATIENT_MS } as const;
             return { ...usual, id: lastId, ...each };
           }),
         );

@@ -68,7 +68,7 @@ function start() {
   /** Asks for a call, and lets a second pass. */
   const call = async (budget: UpstreamBudget, how: CallEnd): Promise<void> => {
     const since = clock.now();
-    void budget.turn({ class: 'write', flow: 'acme', key: null }, { patienceMs: 5_000 }).then((turned) => {
+    void budget.turn({ class: 'write', flow: 'acme' }, { patienceMs: 5_000 }).then((turned) => {
       if (turned.kind === 'too_long') refused.push({ ...turned, waitedMs: clock.now() - since });
       if (turned.kind !== 'go') return;
       calls += 1;
@@ -118,7 +118,7 @@ describe('a 429 of the upstream stops all processes', () => {
     const [one, two] = [open(), open()];
     await call(one, states(1_000));
     await call(two, states(999));
-    const turned = one.turn({ class: 'write', flow: 'acme', key: null }, { patienceMs: 5_000 });
+    const turned = one.turn({ class: 'write', flow: 'acme' }, { patienceMs: 5_000 });
     await pass(100);
     const granted = await turned;
     if (granted.kind !== 'go') throw new Error('It has its turn while the store is there.');

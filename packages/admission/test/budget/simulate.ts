@@ -11,8 +11,6 @@ export interface Arrival {
   readonly team: string;
   readonly replica: number;
   readonly class?: CallClass;
-  /** Calls of one key must be made in the order of their requests. */
-  readonly key?: string;
   /** The time at which it was to return, if it was refused before with a promised time. */
   readonly promisedFor?: number;
 }
@@ -101,8 +99,8 @@ export async function simulate(world: World): Promise<Outcome> {
   const replicas = Array.from({ length: world.replicas }, (_, index) => startReplica(index));
 
   const call = async (budget: UpstreamBudget, arrival: Arrival): Promise<void> => {
-    const { class: callClass = 'write', team, key = null } = arrival;
-    const want = { class: callClass, flow: flowOf(callClass, isForTeam(callClass) ? team : null), key };
+    const { class: callClass = 'write', team } = arrival;
+    const want = { class: callClass, flow: flowOf(callClass, isForTeam(callClass) ? team : null) };
     const turned = await budget.turn(want, { patienceMs: world.patienceMs });
     const at = events.now();
     if (dead.has(arrival.replica) || turned.kind === 'aborted') return;
