@@ -8,9 +8,15 @@ import { fairQueue, openScope } from '@corral/admission';
 import { canonicalAddress } from '@corral/contracts';
 import type { HostAndPort } from '@corral/service';
 import { type Answer, type DecodedPacket, decode, encode, type RecordType } from 'dns-packet';
-import type { ServedRecord } from './actions/propagation.js';
 
 export type NameServer = HostAndPort;
+
+/** A record as a name server answers it, its value in canonical form. */
+export interface ServedRecord {
+  readonly value: string;
+  /** Seconds. */
+  readonly ttl: number;
+}
 
 /** The name servers of the zone. Each has its own records of a set: null for no usable answer. */
 export interface NameServers {

@@ -1,3 +1,4 @@
+export { type Buckets, connectBuckets, memoryBuckets, perMinute, secondsOf, type Taken } from './buckets/buckets.js';
 export {
   addBudget,
   type ChargedBudget,
@@ -6,7 +7,6 @@ export {
   reportedBudget,
   setBudget,
 } from './buckets/caller-limiter.js';
-export { connectBuckets } from './buckets/redis-buckets.js';
 export {
   type AddressLimiter,
   addressLimiter,
@@ -15,16 +15,17 @@ export {
   requestLimiter,
   siteOf,
 } from './buckets/refusing-limits.js';
-export { type Buckets, memoryBuckets, perMinute, secondsOf, type Taken } from './buckets/token-bucket.js';
 export { type CallClass, flowOf } from './budget/account.js';
-export { type BudgetStore, readBudgets, sharedStore } from './budget/budget-store.js';
 export {
   type BudgetReading,
+  type BudgetStore,
   type FlowReading,
   type KeptReading,
+  readBudgets,
+  sharedStore,
   type TurnTaken,
   upstreamBudgetMetrics,
-} from './budget/readings.js';
+} from './budget/budget-store.js';
 export { type CallEnd, parseStatement, retryAfterMs, type Turn } from './budget/statements.js';
 export { type Lack, openBudget, type Turned, type UpstreamBudget } from './budget/upstream-budget.js';
 export { type FairQueue, fairQueue } from './fair-queue.js';

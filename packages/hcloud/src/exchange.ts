@@ -22,6 +22,11 @@ export function readJsonObject(bytes: Uint8Array): JsonBody | null {
   return body !== null && isShallow(body.text) ? body : null;
 }
 
+/** Whether a value is an id of the upstream, or the number of a page. */
+export function isId(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0;
+}
+
 /** Gives the code of an error body, or null when the body has not the upstream's error shape. */
 export function errorCodeOf({ value }: JsonBody): string | null {
   const { error } = value;

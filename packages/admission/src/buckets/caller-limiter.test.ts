@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { openScope, places, type RequestScope } from '../request-scope.js';
+import { type Buckets, memoryBuckets, perMinute } from './buckets.js';
 import { type CallerLimit, callerLimiter, type Patience } from './caller-limiter.js';
-import { type Buckets, memoryBuckets, perMinute } from './token-bucket.js';
 
 const limitOf = (name: string, perMinute: number, key: string | null = 'caller'): CallerLimit => ({
   name,

@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express';
 import { type Clock, NotAdmitted, passTime, type RequestScope, waiting } from '../request-scope.js';
-import { type Buckets, msPerToken, perMinute, type RuledBucket, secondsOf, type Taken } from './token-bucket.js';
+import { type Buckets, msPerToken, perMinute, type RuledBucket, secondsOf, type Taken } from './buckets.js';
 
 /** The reportable state of one limit. */
 export interface Budget {

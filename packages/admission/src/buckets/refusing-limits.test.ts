@@ -1,8 +1,8 @@
 import { describe, expect, it, jest } from '@jest/globals';
 import type { Request, Response } from 'express';
 import { rateLimit } from 'express-rate-limit';
+import { memoryBuckets } from './buckets.js';
 import { addressLimiter, BucketStore, peerOf } from './refusing-limits.js';
-import { memoryBuckets } from './token-bucket.js';
 
 const rule = { capacity: 3, periodMs: 60_000 };
 const key = 'key';

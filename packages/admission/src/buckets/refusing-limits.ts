@@ -7,7 +7,6 @@ import {
   type Store,
 } from 'express-rate-limit';
 import { LRUCache } from 'lru-cache';
-import { addBudget, clearBudgets, type RequestLimiter, setBudget } from './caller-limiter.js';
 import {
   type BucketRule,
   type Buckets,
@@ -16,7 +15,8 @@ import {
   type RuledBucket,
   secondsOf,
   type Taken,
-} from './token-bucket.js';
+} from './buckets.js';
+import { addBudget, clearBudgets, type RequestLimiter, setBudget } from './caller-limiter.js';
 
 interface RequestLimit {
   /** Unique within the installation. Prefix of the buckets' keys. */

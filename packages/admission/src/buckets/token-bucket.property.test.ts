@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { type Bucket, type BucketRule, type Buckets, memoryBuckets, returnTokens, takeToken } from './token-bucket.js';
+import { type Bucket, type BucketRule, type Buckets, memoryBuckets, returnTokens, takeToken } from './buckets.js';
 
 const rule: fc.Arbitrary<BucketRule> = fc.record({
   capacity: fc.integer({ min: 1, max: 50 }),

@@ -1,10 +1,16 @@
 import { randomUUID } from 'node:crypto';
-import { secondsOf } from '../buckets/token-bucket.js';
+import { secondsOf } from '../buckets/buckets.js';
 import { beginWait, type Clock, type RequestScope, systemClock } from '../request-scope.js';
 import { type BudgetState, type CallClass, levelOf } from './account.js';
-import { type BudgetStore, memoryStore } from './budget-store.js';
+import {
+  type BudgetReading,
+  type BudgetStore,
+  memoryStore,
+  readingOf,
+  type TurnTaken,
+  unknownReading,
+} from './budget-store.js';
 import type { UsedUp } from './find-turn.js';
-import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
 import type { CallEnd, Statement, Turn } from './statements.js';
 import { type Answer, type Ask, exchange, type Told } from './turns.js';
 
@@ -94,11 +100,12 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
 
   /** Looks at the account then, if not earlier. */
   const lookBy = (at: number): void => {
-    lookAt = Math.min(lookAt, Math.max(at, lookedAt + gapMs));
+    lookAt = Math.min(lookAt, at);
     if (looking !== null || isClosed) return;
     cancelTimer();
     cancelTimer = clock.after(Math.max(0, lookAt - clock.now()), startLook, waiting.size > 0);
   };
+  const lookSoon = (): void => lookBy(Math.max(clock.now(), lookedAt + gapMs));
   const startLook = (): void => {
     looking = look().then(() => {
       looking = null;
@@ -142,7 +149,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
     underWay -= 1;
     ends.push({ turn, how, at: clock.now() });
     const isUrgent = how.kind === 'refused' || (how.kind === 'answered' && account.isSurprisedBy(how.statement));
-    if (isUrgent) lookBy(clock.now());
+    if (isUrgent) lookSoon();
     else lookBy(lookedAt + (waiting.size > 0 ? waitingMsMin : busyMs));
   };
 
@@ -182,10 +189,10 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
       };
       waiting.set(id, request);
       scope?.signal.addEventListener('abort', giveUp, { once: true });
-      lookBy(clock.now());
+      lookSoon();
     });
 
-  lookBy(clock.now());
+  lookSoon();
   return {
     async turn(want, patience) {
       const startedAt = clock.now();

@@ -12,8 +12,14 @@ import {
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { Redis } from 'ioredis';
-import { connectBuckets, redisBuckets } from '../../src/buckets/redis-buckets.js';
-import { type BucketRule, type Buckets, memoryBuckets, type Taken } from '../../src/buckets/token-bucket.js';
+import {
+  type BucketRule,
+  type Buckets,
+  connectBuckets,
+  memoryBuckets,
+  redisBuckets,
+  type Taken,
+} from '../../src/buckets/buckets.js';
 
 const server = await redisForTests();
 

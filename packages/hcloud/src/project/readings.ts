@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from '@corral/contracts';
-import type { JsonBody } from '../exchange.js';
-import { isId } from '../readings.js';
+import { isId, type JsonBody } from '../exchange.js';
 
 export type Labels = Readonly<Record<string, string>>;
 export type Architecture = 'amd64' | 'arm64';
