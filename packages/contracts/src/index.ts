@@ -49,7 +49,6 @@ export * from './cluster/webhooks/webhook.js';
 export * from './dns/addresses.js';
 export * from './dns/answers.js';
 export * from './dns/error-codes.js';
-export * from './dns/errors-of.js';
 export * from './dns/expiry.js';
 export * from './dns/limits.js';
 export * from './dns/names.js';

@@ -17,9 +17,8 @@ import {
   waitReasonMeanings,
 } from '../src/cluster/status-meanings.js';
 import { dnsErrorCodes, dnsErrorsBeforeRouting, dnsUpstreamErrors } from '../src/dns/error-codes.js';
-import { dnsErrorsOf, dnsUpstreamErrorsOf } from '../src/dns/errors-of.js';
 import { dnsOpenApi } from '../src/dns/openapi.js';
-import { type DnsRoute, dnsRoutes, dnsZoneRoutes } from '../src/dns/routes.js';
+import { type DnsRoute, dnsErrorsOf, dnsRoutes, dnsUpstreamErrorsOf, dnsZoneRoutes } from '../src/dns/routes.js';
 import type { DocumentParameter as Parameter } from '../src/openapi/document.js';
 import { documentSchemas } from '../src/openapi/schemas.js';
 

@@ -20,10 +20,9 @@ import {
   waitReasonMeanings,
 } from '../src/cluster/status-meanings.js';
 import { dnsErrorCodes, dnsErrorsBeforeRouting } from '../src/dns/error-codes.js';
-import { dnsStrangerVerdictOf, type StrangerVerdict } from '../src/dns/errors-of.js';
 import { dnsLimits } from '../src/dns/limits.js';
 import { reservedSlugs, writableTypes } from '../src/dns/names.js';
-import { type DnsRoute, dnsRoutes } from '../src/dns/routes.js';
+import { type DnsRoute, dnsRoutes, dnsStrangerVerdictOf, type StrangerVerdict } from '../src/dns/routes.js';
 import { retentionLimits } from '../src/retention.js';
 import { teamLimitMax, teamQuotaMax } from '../src/team-quotas.js';
 

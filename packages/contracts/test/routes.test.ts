@@ -5,8 +5,7 @@ import { type Role, roleCovers } from '../src/cluster/roles.js';
 import { type ClusterRoute, clusterRoutes } from '../src/cluster/routes.js';
 import { compared } from '../src/cluster/schema-parts.js';
 import { dnsAnswerSchemas } from '../src/dns/answers.js';
-import { dnsStrangerVerdictOf } from '../src/dns/errors-of.js';
-import { type DnsRoute, dnsRoutes, dnsZoneRoutes } from '../src/dns/routes.js';
+import { type DnsRoute, dnsRoutes, dnsStrangerVerdictOf, dnsZoneRoutes } from '../src/dns/routes.js';
 import type { BodySchema as Schema } from './refused-fields.js';
 
 const ofClusters: readonly ClusterRoute[] = clusterRoutes;

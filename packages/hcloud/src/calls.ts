@@ -14,7 +14,6 @@ import {
   type HcloudClient,
   type HcloudLog,
   type UpstreamCall,
-  UpstreamCredentialsRefused,
   UpstreamUnavailable,
   type UpstreamWrite,
   type WriteOutcome,
@@ -120,7 +119,7 @@ const readBackoff = { firstMs: 200, maxMs: 2_000 };
  * Reads, and repeats what may pass.
  *
  * @returns null when the upstream says `404 not_found`
- * @throws UpstreamUnavailable, or UpstreamCredentialsRefused
+ * @throws UpstreamUnavailable
  */
 export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promise<T | null> {
   const startedAt = performance.now();
@@ -148,7 +147,9 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
     if (call.kind === 'credentials_refused') {
       const code = printable(call.code);
       deps.log.error('upstream refuses our token', { route: reading.route, status: call.status, code });
-      throw new UpstreamCredentialsRefused(call.status, code);
+      throw new UpstreamUnavailable(
+        `it refuses our token (${call.status} ${code}). Replace the token of the upstream project.`,
+      );
     }
     if (call.kind === 'lasting') throw new UpstreamUnavailable(call.reason);
 

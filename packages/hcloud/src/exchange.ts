@@ -108,17 +108,15 @@ export interface WireOptions {
   readonly token: string;
   /** The limit of one call, from when it has a connection, be that ready or yet to be made, to the last byte of the answer. */
   readonly timeoutMs: number;
-  /** Connections at the same time. Default: 64. */
-  readonly socketsMax?: number;
 }
 
 /** @throws Error when the address or the token cannot be used; its text never holds the token */
-export function openWire({ baseUrl, token, timeoutMs, socketsMax }: WireOptions): Wire {
+export function openWire({ baseUrl, token, timeoutMs }: WireOptions): Wire {
   const server = parseBaseUrl(baseUrl);
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new Error('The token of the upstream DNS API is empty or holds spaces or control characters. Set it again.');
   }
-  const agent = openAgent(server, { idleMsMax, socketsMax });
+  const agent = openAgent(server, { idleMsMax });
   const endpoint = { server, headers: { Authorization: `Bearer ${token}` }, agent };
   return {
     async exchange({ method, path, body }, queueMsMax = timeoutMs) {

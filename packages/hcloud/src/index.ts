@@ -6,7 +6,6 @@ export {
   type ReadOptions,
   type RrsetPage,
   type UpstreamCall,
-  UpstreamCredentialsRefused,
   UpstreamUnavailable,
   type UpstreamWrite,
   type WriteOptions,

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { type RawServer, rawAnswer, startRawServer } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import nock from 'nock';
-import { UpstreamCredentialsRefused, UpstreamUnavailable } from '../src/index.js';
+import { UpstreamUnavailable } from '../src/index.js';
 import { aBaseUrl, aClient, anError, aToken, aWrite, scopeOn } from './a-client.js';
 import { interceptRequests } from './intercept-requests.js';
 
@@ -339,8 +339,10 @@ describe('reads', () => {
 
       const reading = client.readRrset(7001, 'app', 'A');
 
-      await expect(reading).rejects.toThrow(UpstreamCredentialsRefused);
-      await expect(reading).rejects.toMatchObject({ status: 401, code: 'unauthorized' });
+      await expect(reading).rejects.toThrow(UpstreamUnavailable);
+      await expect(reading).rejects.toMatchObject({
+        reason: 'it refuses our token (401 unauthorized). Replace the token of the upstream project.',
+      });
       expect(calls).toHaveLength(1);
       expect(logged).toEqual([expect.stringContaining('upstream refuses our token')]);
     });

@@ -13,7 +13,7 @@ export {
 } from './errors.js';
 export { type HandlersOf, mountRoutes, page } from './mount-routes.js';
 export { docsRouter, healthRoutes, securityTxt, staticPage } from './pages.js';
-export { bytesOf, findJsonFault, type IsRespelled, jsonObjectOf, UnreadableBody } from './requests/json-body.js';
+export { bytesOf, findJsonFault, type IsRespelled, jsonObjectOf } from './requests/json-body.js';
 export { buildMetricsApp, type Served, serve } from './server/serve.js';
 export {
   clientVariables,

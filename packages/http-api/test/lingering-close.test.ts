@@ -4,8 +4,8 @@ import type { AddressInfo, Socket } from 'node:net';
 import { waitFor } from '@corral/testing';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import express from 'express';
-import { clientErrorRenderer } from '../src/errors.js';
-import { rawBody, UnreadableBody } from '../src/requests/json-body.js';
+import { clientErrorRenderer, RequestFault } from '../src/errors.js';
+import { rawBody } from '../src/requests/json-body.js';
 import { buildHttpServer, type HttpServerOptions, type HttpTimeouts } from '../src/server/http-server.js';
 import { plainErrors } from './plain-errors.js';
 import { openRaw, type RawClient } from './service-process.js';
@@ -26,7 +26,7 @@ function anApp() {
   app.post('/refused', (_req, res) => res.status(401).send('refused'));
   app.post('/read', rawBody({ bytes: MIB }), (_req, res) => res.send('read'));
   app.use((error: Error, _req: express.Request, res: express.Response, _next: express.NextFunction) => {
-    res.status(error instanceof UnreadableBody ? 400 : 500).send(error.message);
+    res.status(error instanceof RequestFault ? 400 : 500).send(error.message);
   });
   return app;
 }

@@ -219,7 +219,7 @@ export function findUnstorable(value: unknown): UnstorableValue | null {
  *
  * @param absent the value of an absent body. Without it, a body is required
  * @throws Problem `unsupported_media_type`, or `validation_failed` for values that Postgres cannot store
- * @throws UnreadableBody for a body that is not a JSON object, exceeds its limits, or repeats a member
+ * @throws RequestFault for a body that is not a JSON object, exceeds its limits, or repeats a member
  */
 export function bodyOf(req: Request, { absent }: { absent?: object } = {}): object {
   if (absent !== undefined && bytesOf(req).length === 0) return absent;

@@ -1,4 +1,4 @@
-import { findJsonFault, UnreadableBody } from '@corral/http-api';
+import { findJsonFault, RequestFault } from '@corral/http-api';
 import { describe, expect, it } from '@jest/globals';
 import type { Request } from 'express';
 import fc from 'fast-check';
@@ -278,7 +278,7 @@ describe('the body of a write', () => {
     ['a byte order mark', '\ufeff{}'],
     ['half a character', Buffer.from([0x7b, 0x22, 0xc3, 0x22, 0x3a, 0x31, 0x7d])],
   ])('is never %s', (_what, body) => {
-    expect(() => read(body, 'application/json')).toThrow(UnreadableBody);
+    expect(() => read(body, 'application/json')).toThrow(RequestFault);
   });
 });
 

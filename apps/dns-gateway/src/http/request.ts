@@ -20,7 +20,7 @@ import { DnsError, invalidInput } from '../dns-error.js';
  * The body of a write as a JSON object, beside its very bytes, which are what is forwarded.
  *
  * @throws DnsError `invalid_input` for another content type
- * @throws UnreadableBody for what is no JSON object, is past its bounds, or what two parsers could read differently
+ * @throws RequestFault for what is no JSON object, is past its bounds, or what two parsers could read differently
  */
 export function jsonObjectBody(
   req: Request,

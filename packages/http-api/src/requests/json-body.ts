@@ -3,7 +3,7 @@ import { cutText } from '@corral/contracts';
 import express, { type Request, type RequestHandler, type Response } from 'express';
 import { type JSONVisitor, visit } from 'jsonc-parser';
 import { scopeOf } from '../admit-requests.js';
-import { type BodyFault, RequestFault } from '../errors.js';
+import { RequestFault } from '../errors.js';
 
 /** Bounds of a JSON text. */
 export interface JsonBounds {
@@ -97,21 +97,13 @@ export interface BodySize {
   readonly bytes: number;
 }
 
-/** A body that is refused. */
-export class UnreadableBody extends RequestFault {
-  override readonly name = 'UnreadableBody';
-  constructor(kind: BodyFault, message: string) {
-    super(kind, message);
-  }
-}
-
 /** Reads the body as it is, up to its limit. Compressed bodies are refused unread: they could expand to any size. */
 export function rawBody({ bytes }: BodySize): RequestHandler {
   const read = express.raw({ type: () => true, limit: bytes, inflate: false });
   return (req, res, next) => {
     // A `Content-Encoding` counts even without a body: what is forwarded upstream must be what was sent.
     if (isEncoded(req)) {
-      next(new UnreadableBody('encoded', 'The body has a Content-Encoding. Send it uncompressed.'));
+      next(new RequestFault('encoded', 'The body has a Content-Encoding. Send it uncompressed.'));
       return;
     }
     // Slow senders have their own limits.
@@ -128,7 +120,7 @@ const readBody = (read: RequestHandler, req: Request, res: Response): Promise<vo
     read(req, res, (error?: unknown) => (error === undefined ? resolve() : reject(error)));
     if (req.headers['transfer-encoding'] === undefined) return;
     cutPieces(req, res, () => {
-      reject(new UnreadableBody('in_pieces', 'The body arrives in too many small chunks. Send larger chunks.'));
+      reject(new RequestFault('in_pieces', 'The body arrives in too many small chunks. Send larger chunks.'));
     });
   });
 
@@ -164,17 +156,17 @@ export const refuseBody: RequestHandler = (req, _res, next) => {
     req.body = undefined;
     return next();
   }
-  next(new UnreadableBody('unexpected', 'This request takes no body, and nothing was changed. Leave it out.'));
+  next(new RequestFault('unexpected', 'This request takes no body, and nothing was changed. Leave it out.'));
 };
 
 /** Errors of the body reader carry a `type`, see the body-parser documentation. */
 function unreadable(error: unknown, bytes: number): unknown {
   switch (error instanceof Error ? (error as { type?: unknown }).type : undefined) {
     case 'entity.too.large':
-      return new UnreadableBody('too_large', `The body is larger than ${sizeOf(bytes)}. Send a smaller one.`);
+      return new RequestFault('too_large', `The body is larger than ${sizeOf(bytes)}. Send a smaller one.`);
     case 'request.aborted':
     case 'request.size.invalid':
-      return new UnreadableBody('incomplete', 'The body is shorter or longer than its Content-Length.');
+      return new RequestFault('incomplete', 'The body is shorter or longer than its Content-Length.');
     default:
       return error;
   }
@@ -196,7 +188,7 @@ interface JsonBodyOptions {
 /**
  * The body that `rawBody` read: its bytes, and the JSON object in them.
  *
- * @throws UnreadableBody as `parseJsonObject`, and the error of `refuseType`
+ * @throws RequestFault as `parseJsonObject`, and the error of `refuseType`
  */
 export function jsonObjectOf(req: Request, options: JsonBodyOptions): { bytes: Buffer; value: object } {
   const { bounds, isRespelled, takesType, refuseType } = options;
@@ -208,30 +200,27 @@ export function jsonObjectOf(req: Request, options: JsonBodyOptions): { bytes: B
 /**
  * Parses bytes as a JSON object, in time limited by its bounds.
  *
- * @throws UnreadableBody when it is not a JSON object, exceeds the bounds, or has a member that two parsers could read
+ * @throws RequestFault when it is not a JSON object, exceeds the bounds, or has a member that two parsers could read
  *   differently
  */
 function parseJsonObject(bytes: Buffer, bounds: JsonBounds, isRespelled?: IsRespelled): object {
   const text = decodeUtf8(bytes);
   const fault = findJsonFault(text, bounds, isRespelled);
   if (fault?.kind === 'too_deep') {
-    throw new UnreadableBody(
-      'too_deep',
-      `The body is nested more than ${bounds.depth} levels deep. Send a flatter one.`,
-    );
+    throw new RequestFault('too_deep', `The body is nested more than ${bounds.depth} levels deep. Send a flatter one.`);
   }
   if (fault?.kind === 'too_many') {
-    throw new UnreadableBody('too_many', `The body has more than ${bounds.entries} members and elements. Send fewer.`);
+    throw new RequestFault('too_many', `The body has more than ${bounds.entries} members and elements. Send fewer.`);
   }
   if (fault?.kind === 'ambiguous') {
-    throw new UnreadableBody(
+    throw new RequestFault(
       'ambiguous',
       `The body has the member "${fault.member}" more than once or in another spelling. Send it once, as documented.`,
     );
   }
   const value = parseJson(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new UnreadableBody('not_an_object', 'The body is not a JSON object. Send one object.');
+    throw new RequestFault('not_an_object', 'The body is not a JSON object. Send one object.');
   }
   return value;
 }
@@ -240,7 +229,7 @@ function decodeUtf8(bytes: Buffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new UnreadableBody('not_utf8', 'The body is not valid UTF-8. Encode it as UTF-8.');
+    throw new RequestFault('not_utf8', 'The body is not valid UTF-8. Encode it as UTF-8.');
   }
 }
 
@@ -248,7 +237,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new UnreadableBody(
+    throw new RequestFault(
       'not_json',
       text === '' ? 'The body is empty. Send one JSON object.' : 'The body cannot be parsed as JSON. Check its syntax.',
     );
