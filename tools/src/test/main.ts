@@ -42,7 +42,9 @@ process.exitCode = isInterrupted ? INTERRUPTED : await summarize(report);
 
 async function runTests(): Promise<JestReport | null> {
   const { chosen, patterns } = chooseTests(await listPackages(root), positionals);
-  const postgres = process.env.CORRAL_TEST_POSTGRES_URL ? null : await startPostgres();
+  // Some of what takes long fills a database with millions of rows.
+  const inMemory = process.env.CORRAL_TEST_LONG === undefined;
+  const postgres = process.env.CORRAL_TEST_POSTGRES_URL ? null : await startPostgres({ inMemory });
   try {
     if (isInterrupted) return null;
     jest = await startJest({

@@ -53,9 +53,8 @@ export function isReachable(path: string, runAs: RunAs): boolean {
 }
 
 /** Creates a temporary folder that only the other user can access. */
-export async function mkdtempFor(runAs: RunAs, prefix: string): Promise<string> {
-  const parent = isReachable(tmpdir(), runAs) ? tmpdir() : '/tmp';
-  const made = await mkdtemp(join(parent, prefix));
+export async function mkdtempFor(runAs: RunAs, prefix: string, parent = tmpdir()): Promise<string> {
+  const made = await mkdtemp(join(isReachable(parent, runAs) ? parent : '/tmp', prefix));
   if (runAs !== undefined) await chown(made, runAs.uid, runAs.gid);
   return made;
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { chown, lstat, mkdir, readFile, realpath, rm, stat, symlink } from 'node:fs/promises';
+import { chown, lstat, mkdir, readFile, realpath, rm, stat, statfs, symlink } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { waitFor } from '../wait-for.js';
 import { isReachable, mkdtempFor, type RunAs, unprivilegedUser } from './binaries.js';
@@ -13,11 +14,26 @@ const REACHABLE_HOME = '/var/lib/corral';
 
 const STALE_SERVER_MS_MAX = 15_000;
 
-/** Creates a temporary folder for a disposable server. */
-export async function temporaryDataDirectory(): Promise<DataDirectory> {
+/** Linux keeps what is written here in memory. */
+const MEMORY = '/dev/shm';
+/** More than the databases of a run and their log take. A container's default is 64 MiB. */
+const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
+
+/**
+ * Creates a temporary folder for a disposable server.
+ *
+ * @param inMemory whether to keep it in memory where there is room: a database is hundreds of files, and copied there in a tenth of the time
+ */
+export async function temporaryDataDirectory({ inMemory }: { inMemory: boolean }): Promise<DataDirectory> {
   const runAs = unprivilegedUser();
-  const home = await mkdtempFor(runAs, 'corral-postgres-');
+  const parent = inMemory && (await hasMemory()) ? MEMORY : tmpdir();
+  const home = await mkdtempFor(runAs, 'corral-postgres-', parent);
   return { path: home, runAs, temporary: [home] };
+}
+
+async function hasMemory(): Promise<boolean> {
+  const found = await statfs(MEMORY).catch(() => null);
+  return found !== null && found.bavail * found.bsize >= MEMORY_BYTES_MIN;
 }
 
 /**

@@ -17,6 +17,8 @@ export type PostgresOptions = {
   port?: number;
   /** Whether data are kept after `stop`. Default: true if `dataDir` is given. */
   persistent?: boolean;
+  /** Whether a temporary folder may be in memory. Default: false. */
+  inMemory?: boolean;
   /** More settings, such as `work_mem=64MB`. */
   settings?: readonly string[];
 };
@@ -58,9 +60,11 @@ export async function startPostgres({
   dataDir,
   port,
   persistent = dataDir !== undefined,
+  inMemory = false,
   settings: more = [],
 }: PostgresOptions = {}): Promise<PostgresServer> {
-  const directory = dataDir === undefined ? await temporaryDataDirectory() : await persistentDataDirectory(dataDir);
+  const directory =
+    dataDir === undefined ? await temporaryDataDirectory({ inMemory }) : await persistentDataDirectory(dataDir);
   const binaries = await findBinaries(directory.runAs);
   const temporary = [...directory.temporary, ...binaries.temporary, ...(persistent ? [] : [directory.path])];
   try {
