@@ -70,7 +70,8 @@ if (name === 'reset') {
   const { program, build: tasks, shell, isHere = false } = commands[name];
   if (name === 'start') refuseWhileStarted('`npm start` is already running in this folder');
   install();
-  if (tasks) build(tasks);
+  // `.ci/run` builds once, and then runs several of these at a time.
+  if (tasks && process.env.CORRAL_IS_BUILT === undefined) build(tasks);
   if (program) refuseMissing(program);
   if (isHere) await runHere(program);
   else if (program) handOver(process.execPath, ['--enable-source-maps', inRoot(program), ...args]);
@@ -143,6 +144,8 @@ function environment() {
   delete env.npm_config_loglevel;
   // `npx --package` around this would choose the package of every npx below it.
   delete env.npm_config_package;
+  // What tests start in other folders is not built yet.
+  delete env.CORRAL_IS_BUILT;
   return env;
 }
 
