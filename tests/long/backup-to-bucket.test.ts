@@ -1,5 +1,4 @@
-import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import {
   createEmptyDatabase,
@@ -13,7 +12,7 @@ import { findGoProgram, missingGoProgram } from '@corral/testing/go-programs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Container, environmentOf, podOf, type Rendered, renderChart } from '../support/kubernetes/chart.js';
 import { builtFile } from '../support/system/program.js';
-import { type Ends, undo } from '../support/system/system-parts.js';
+import { type Ends, ownFolder, undo } from '../support/system/system-parts.js';
 
 /* The CronJob of the chart with a bucket: its containers one after the other, with rclone as client and as server. */
 
@@ -35,8 +34,7 @@ describeNeeding(
     let volume: string;
 
     beforeAll(async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'corral-bucket-'));
-      ends.push(() => rm(folder, { recursive: true }));
+      const folder = await ownFolder(ends);
       [bucket, volume] = [join(folder, 'served/backups'), join(folder, 'volume')];
       for (const made of [join(bucket, 'corral'), volume]) await mkdir(made, { recursive: true });
       database = await createTestDatabase();

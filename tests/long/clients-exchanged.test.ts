@@ -1,23 +1,16 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeNeeding, freePort, waitFor } from '@corral/testing';
-import { startTokenIssuer, type TokenIssuer } from '@corral/testing/token-issuer';
+import { describeNeeding, waitFor } from '@corral/testing';
+import { startTokenIssuer } from '@corral/testing/token-issuer';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Corral, corralCommand } from '../support/cli/corral.js';
-import {
-  builtInAddress,
-  certifyUpstreamName,
-  tlsOfUpstreamName,
-  UPSTREAM_NAME,
-} from '../support/clients/built-in-name.js';
+import { ownUpstreamName, type UpstreamName } from '../support/clients/built-in-name.js';
 import { type Client, externalDns, hcloudGo, legoChallenge, missingOf } from '../support/clients/client-programs.js';
 import { callDns } from '../support/clients/dns-api.js';
-import { type ForwardProxy, startForwardProxy } from '../support/clients/forward-proxy.js';
 import { runCommand } from '../support/clients/run-command.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { builtFile } from '../support/system/program.js';
-import { ZONE } from '../support/system/system-parts.js';
+import { type Ends, ownFolder, undo, ZONE } from '../support/system/system-parts.js';
 
 /* A pipeline that has the token of its job and nothing else, as docs/how-to/terraform-in-ci.md says. */
 
@@ -27,21 +20,22 @@ const commandOf = (client: Client): readonly string[] => (client.kind === 'found
 const SUBJECT = 'repo:acme/shop:ref:refs/heads/main';
 
 describeNeeding(describe, missing, 'a pipeline with exchanged tokens only, for shop.acme', () => {
+  const ends: Ends = [];
   let folder: string;
   let system: ClusterSystem;
   let team: ClusterTeam;
-  let proxy: ForwardProxy;
-  let issuer: TokenIssuer;
+  let name: UpstreamName;
   let corral: Corral;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'corral-exchanged-'));
-    await certifyUpstreamName(folder);
-    const tlsPort = await freePort();
-    system = await startClusterSystem({ gateways: 1, gatewayEnv: () => tlsOfUpstreamName(folder, tlsPort) });
-    proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
+    folder = await ownFolder(ends);
+    name = await ownUpstreamName(ends);
+    system = await startClusterSystem({ gateways: 1, gatewayEnv: () => name.gatewayEnv });
+    ends.push(system.stop);
     [team] = system.teams as [ClusterTeam];
-    issuer = await startTokenIssuer();
+    const issuer = await startTokenIssuer();
+    ends.push(issuer.close);
     corral = await corralCommand();
+    ends.push(corral.remove);
     const url = system.apis[0]?.base as string;
     const declare = (path: string, spec: object) => team.admin.insist({ method: 'PUT', path, body: { spec } });
     await declare('/service-accounts/shop/', { role: 'member', narrowing: { dns: { withinName: 'shop.acme' } } });
@@ -53,13 +47,7 @@ describeNeeding(describe, missing, 'a pipeline with exchanged tokens only, for s
     const as = ['--team', 'acme', '--account', 'shop', '--subject-token-file', file];
     expect(await corral.run('login', '--url', url, '--exchange', ...as)).toMatchObject({ code: 0 });
   });
-  afterAll(async () => {
-    await corral?.remove();
-    await issuer?.close();
-    await proxy?.stop();
-    await system?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => undo(ends));
 
   const namesOf = async (): Promise<string[]> => [...(await system.cloud.stated()).keys()].sort();
   const inPipeline = (env: Readonly<Record<string, string>>, ...command: string[]) =>
@@ -75,9 +63,9 @@ describeNeeding(describe, missing, 'a pipeline with exchanged tokens only, for s
     const scene = { CORRAL_ZONE: ZONE, CORRAL_TEAM: 'acme', CORRAL_WANTED: file, CORRAL_FOLDER: folder };
     return inPipeline({ ...scene, ...env }, ...commandOf(client), ...first, 'apply');
   };
-  const challenge = async (token: string, step: string, name: string) => {
-    const env = builtInAddress(folder, { proxyUrl: proxy.url, token });
-    const args = [step, `${name}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
+  const challenge = async (token: string, step: string, of: string) => {
+    const env = name.clientEnv({ token });
+    const args = [step, `${of}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
     return runCommand([...commandOf(lego), ...args], { env });
   };
 
@@ -106,13 +94,13 @@ describeNeeding(describe, missing, 'a pipeline with exchanged tokens only, for s
 
   it('has lego write and remove a challenge, until the team no longer trusts the issuer; the audit log has the subject', async () => {
     const { out } = await corral.run('dns', 'token');
-    const name = '_acme-challenge.shop.acme/TXT';
+    const set = '_acme-challenge.shop.acme/TXT';
 
     expect(await challenge(out.trim(), 'present', 'shop.acme')).toMatchObject({ code: 0 });
-    expect(await namesOf()).toContain(name);
+    expect(await namesOf()).toContain(set);
     expect(await challenge(out.trim(), 'present', 'docs.acme')).toMatchObject({ code: 1 });
     expect(await challenge(out.trim(), 'cleanup', 'shop.acme')).toMatchObject({ code: 0 });
-    expect(await namesOf()).not.toContain(name);
+    expect(await namesOf()).not.toContain(set);
 
     const { json } = await team.admin.insist({ method: 'GET', path: '/audit/?kind=dns&limit=1' });
     expect(JSON.stringify(json.items)).toContain(SUBJECT);

@@ -1,6 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { HostedNameBody } from '@corral/contracts';
 import { describeNeeding, freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
@@ -14,8 +13,8 @@ import { aCluster, change, findShoot, untilPhase } from '../support/clusters/jou
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { commandBlocksOf } from '../support/docs/documented-commands.js';
 import { type KubeAccess, kubeAccess } from '../support/kubernetes/kube-access.js';
-import { type ApiServer, missingApiServer, startApiServer } from '../support/kubernetes/start-api-server.js';
-import { ZONE } from '../support/system/system-parts.js';
+import { missingApiServer, startApiServer } from '../support/kubernetes/start-api-server.js';
+import { type Ends, ownFolder, undo, ZONE } from '../support/system/system-parts.js';
 
 /*
  * docs/how-to/name-on-a-cluster.md on a real API server. There are no nodes: what its Deployments would run are processes beside it,
@@ -33,38 +32,36 @@ const missing =
 
 describeNeeding(describe, missing, 'a name on an empty cluster', () => {
   let folder: string;
-  let server: ApiServer;
+  const ends: Ends = [];
   let system: ClusterSystem;
   let team: ClusterTeam;
   let authority: Pebble;
   let kube: KubeAccess;
   const running: RunningProcess[] = [];
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'corral-name-'));
-    server = await startApiServer(folder);
+    folder = await ownFolder(ends);
+    const server = await startApiServer(folder);
+    ends.push(server.stop);
     kube = await kubeAccess(folder, server.access);
     const port = await freePort();
     system = await startClusterSystem({ gateways: 1, reconcilerEnv: { ACME_URL: `https://127.0.0.1:${port}/dir` } });
+    ends.push(system.stop);
     [team] = system.teams as [ClusterTeam];
     const trusted = join(folder, 'ca.crt');
-    authority = await startPebble(authorityProgram, { dnsPort: system.cloud.dnsPort, trusted, port });
+    authority = await startPebble(ends, authorityProgram, { dnsPort: system.cloud.dnsPort, trusted, port });
 
     await change(team.member, 'PUT', '/clusters/web/', aCluster(system));
     const shoot = await findShoot(system, await untilPhase(team.member, 'web', 'Ready'));
     const { namespace, name } = shoot?.metadata ?? {};
     await system.cloud.admin('PUT', `/garden/shoots/${namespace}/${name}/api-server`, server.access);
   }, 300_000);
-  afterAll(async () => {
-    for (const each of running.reverse()) await each.stop();
-    await authority?.stop();
-    await system?.stop();
-    await server?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => undo(ends));
 
   const start = async (client: typeof records, args: string[], rest: Partial<Parameters<typeof startProcess>[0]>) => {
     const [command = ''] = client.kind === 'found' ? client.command : [];
-    running.push(await startProcess({ command, args, ...rest, name: args[0] as string }));
+    const started = await startProcess({ command, args, ...rest, name: args[0] as string });
+    running.push(started);
+    ends.push(started.stop);
   };
   const nameOf = async () =>
     (await team.member.insist({ method: 'GET', path: '/clusters/web/names/shop.acme/' })).json as HostedNameBody;

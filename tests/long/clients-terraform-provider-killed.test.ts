@@ -2,8 +2,8 @@ import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { missingOf } from '../support/clients/client-programs.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { readCrashPlan } from '../support/crashes/crash-plan.js';
-import { killWhile } from '../support/crashes/killer.js';
+import { seed } from '../support/crashes/draw.js';
+import { whileCrashing } from '../support/crashes/while-crashing.js';
 import {
   clusterHcl,
   pipelineEnv,
@@ -15,7 +15,6 @@ import {
 /* Terraform with many clusters at a time, while what it talks to is killed. */
 
 const provider = await terraformProvider();
-const { seed } = readCrashPlan({ minutes: 0 });
 const TIMEOUT_MS = 1_800_000;
 const CLUSTERS = 20;
 /** Each run of Terraform meets so many kills. */
@@ -64,14 +63,18 @@ describeNeeding(describe, missingOf(provider), 'the Terraform provider, while bo
 
   /** Kills the cluster API and the reconciler in turn until the work is done. @returns the number of kills */
   async function whileKilled(work: () => Promise<unknown>): Promise<number> {
-    let isOver = false;
-    const reading = (async () => {
-      while (!isOver) await acme.admin.insist({ method: 'GET', path: '/clusters/?limit=1' });
-    })();
-    const killing = { seed, kills: KILLS, answers: acme.admin.answers };
-    return killWhile([...system.apis, ...system.reconcilers], killing, work).finally(() => {
-      isOver = true;
-      return reading;
+    const programs = [...system.apis, ...system.reconcilers];
+    const { answers, insist } = acme.admin;
+    const crashes = { seed, programs, answers, isEnough: (kills: number) => kills >= KILLS };
+    const { kills, problems } = await whileCrashing(crashes, async () => {
+      let isDone = false;
+      const done = work().finally(() => {
+        isDone = true;
+      });
+      while (!isDone) await insist({ method: 'GET', path: '/clusters/?limit=1' });
+      await done;
     });
+    expect(problems).toEqual([]);
+    return kills;
   }
 });

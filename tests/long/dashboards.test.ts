@@ -39,12 +39,11 @@ describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a sys
     ends.push(system.stop);
     const { member } = system.teams[0] as ClusterSystem['teams'][number];
     token = (await member.insist({ method: 'POST', path: '/dns-tokens/', body: { name: 'dashboards' } })).json.token;
-    prometheus = await startPrometheus([
+    prometheus = await startPrometheus(ends, [
       `http://127.0.0.1:${gatewayPort}`,
       `http://127.0.0.1:${apiPort}`,
       ...system.reconcilers.map(({ metricsUrl }) => metricsUrl),
     ]);
-    ends.push(prometheus.stop);
   }, 300_000);
   afterAll(() => undo(ends));
 

@@ -1,14 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describeNeeding, freePort, unlessInstalled, waitFor } from '@corral/testing';
+import { describeNeeding, unlessInstalled, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../support/clients/built-in-name.js';
+import { certifyUpstreamName, ownUpstreamName, UPSTREAM_NAME } from '../support/clients/built-in-name.js';
 import { callDns } from '../support/clients/dns-api.js';
 import { untilSettled } from '../support/system/mirror.js';
 import { builtFile } from '../support/system/program.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
+import { type Ends, undo } from '../support/system/system-parts.js';
 
 /* The runbook for lost parts, with its own commands. Only hosts, passwords and pauses are replaced. */
 
@@ -29,19 +29,17 @@ function blocksOf(section: string): string[] {
 }
 
 describeNeeding(describe, missing, 'the runbook for lost parts', () => {
+  const ends: Ends = [];
   let system: System;
   let folder: string;
   let tlsPort: number;
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'corral-lost-zone-'));
-    tlsPort = await freePort();
-    await certifyUpstreamName(folder);
-    system = await startSystem({ gatewayEnv: tlsOfUpstreamName(folder, tlsPort) });
+    const name = await ownUpstreamName(ends);
+    ({ folder, port: tlsPort } = name);
+    system = await startSystem({ gatewayEnv: name.gatewayEnv });
+    ends.push(system.stop);
   });
-  afterAll(async () => {
-    await system?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => undo(ends));
 
   it('gives a zone its content back from the mirror, without a difference', async () => {
     const team = system.teams[0] as Team;

@@ -1,30 +1,28 @@
 import { connectPool } from '@corral/database';
-import { createTestDatabase, describeNeeding, startProcess, type TestDatabase, waitFor } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describeNeeding, startProcess, waitFor } from '@corral/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { callDns } from '../support/clients/dns-api.js';
 import { missingPgbouncer, startPgbouncer } from '../support/system/pgbouncer.js';
 import { builtFile } from '../support/system/program.js';
 import { startSystem, type Team, ZONE } from '../support/system/start-system.js';
+import { type Ends, ownDatabase, undo } from '../support/system/system-parts.js';
 
 /** A revoked token is refused within this time. */
 const REVOKED_MS = 2_000;
 
 describeNeeding(describe, missingPgbouncer(), 'behind PgBouncer', () => {
-  let database: TestDatabase;
-  beforeAll(async () => {
-    database = await createTestDatabase();
-  }, 60_000);
-  afterAll(() => database?.drop());
+  const ends: Ends = [];
+  afterEach(() => undo(ends));
 
   it.each(['dns-gateway', 'reconciler'])(
     'the service %s does not start in transaction mode, and says what to set',
     async (app) => {
-      const pooler = await startPgbouncer(database.url, 'transaction');
+      const url = await startPgbouncer(ends, await ownDatabase(ends), 'transaction');
       const running = await startProcess({
         command: process.execPath,
         args: [builtFile(`apps/${app}/dist/main.js`)],
         env: {
-          DATABASE_URL: pooler.url,
+          DATABASE_URL: url,
           DNS_ZONE_NAME: ZONE,
           HCLOUD_TOKEN: 'x'.repeat(64),
           HOST: '127.0.0.1',
@@ -34,7 +32,6 @@ describeNeeding(describe, missingPgbouncer(), 'behind PgBouncer', () => {
       });
 
       const { code } = await running.exited;
-      await pooler.stop();
 
       expect(code).toBe(1);
       expect(running.output()).toContain('pool_mode = session');
@@ -43,8 +40,9 @@ describeNeeding(describe, missingPgbouncer(), 'behind PgBouncer', () => {
   );
 
   it('everything works in session mode, and statements have their limits', async () => {
-    const pooler = await startPgbouncer(database.url, 'session');
-    const system = await startSystem({ databaseUrl: pooler.url });
+    const url = await startPgbouncer(ends, await ownDatabase(ends), 'session');
+    const system = await startSystem({ databaseUrl: url });
+    ends.push(system.stop);
     const { token, slug } = system.teams[0] as Team;
     const read = async (): Promise<number> =>
       (await callDns(system.url, { method: 'GET', path: `/zones/${ZONE}/rrsets`, token })).status;
@@ -60,15 +58,13 @@ describeNeeding(describe, missingPgbouncer(), 'behind PgBouncer', () => {
     await waitFor('the token to be refused', async () => (await read()) === 401);
     const refusedAfterMs = performance.now() - revokedAt;
     const limited = connectPool({
-      databaseUrl: pooler.url,
+      databaseUrl: url,
       applicationName: 'test',
       statementTimeoutMs: 200,
       onIdleError: () => undefined,
     });
     const late = await limited.query('SELECT pg_sleep(30)').catch((error: unknown) => error);
     await limited.end();
-    await system.stop();
-    await pooler.stop();
 
     expect(written.status).toBe(201);
     expect(before).toBe(200);

@@ -5,15 +5,14 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
 import { type Corral, corralCommand } from '../support/cli/corral.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
-import { readCrashPlan } from '../support/crashes/crash-plan.js';
-import { killWhile } from '../support/crashes/killer.js';
+import { seed } from '../support/crashes/draw.js';
+import { whileCrashing } from '../support/crashes/while-crashing.js';
 
 /*
  * A pipeline with the token of a service account declares clusters, changes them again and again and deletes a third, while both services
  * are killed. Then what it reported is compared with what there is.
  */
 
-const { seed } = readCrashPlan({ minutes: 0 });
 const CLUSTERS = 40;
 const KILLS = 40;
 const RUN_MS = 1_800_000;
@@ -73,8 +72,9 @@ it(
       await insist('clusters', 'apply', '-f', file, '--wait', '--timeout', '10m');
     };
     // What the command says is what it was answered.
-    const killing = { seed, kills: KILLS, answers: corral.lines };
-    await killWhile([...system.apis, ...system.reconcilers], killing, async (kills) => {
+    const programs = [...system.apis, ...system.reconcilers];
+    const crashes = { seed, programs, answers: corral.lines, isEnough: (kills: number) => kills >= KILLS };
+    const { problems } = await whileCrashing(crashes, async ({ kills }) => {
       for (let round = 0; round < 2 || kills() < KILLS; round += 1) {
         for (const name of names.filter((_name, at) => at % 2 === round % 2))
           declared.set(name, (declared.get(name) ?? 0) + 1);
@@ -87,6 +87,7 @@ it(
       await apply();
     });
 
+    expect(problems).toEqual([]);
     expect(await corral.run('clusters', 'diff', '-f', file)).toMatchObject({ code: 0 });
     const clusters = await Promise.all(names.map((name) => team.admin.findCluster(name)));
     expect(clusters.map((each) => each && [each.status.phase, each.spec.nodePools[0]?.maximum])).toEqual(

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { connectPool } from '@corral/database';
@@ -11,7 +9,7 @@ import { aCluster, aPool, change } from '../support/clusters/journey.js';
 import { adoptServer, heldServers, makeServer } from '../support/clusters/server-journey.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { builtFile, runAdmin } from '../support/system/program.js';
-import { ZONE } from '../support/system/system-parts.js';
+import { type Ends, ownFolder, undo, ZONE } from '../support/system/system-parts.js';
 
 /*
  * The runbook `restore-a-backup` under load: a backup is taken in the middle of writes, the database is destroyed, and the
@@ -24,12 +22,12 @@ const THINK_MS = 30;
 /** Longer than the backup takes: the write is under way in it. */
 const SLOW_WRITE_MS = 8_000;
 
+const ends: Ends = [];
 let system: ClusterSystem;
 let database: TestDatabase;
-let folder: string;
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'corral-restore-'));
   database = await createEmptyDatabase();
+  ends.push(() => database.drop());
   await admin('migrate');
   system = await startClusterSystem({
     databaseUrl: database.url,
@@ -38,12 +36,9 @@ beforeAll(async () => {
     // Everything is read again within the test.
     reconcilerEnv: { GARDEN_RELIST_INTERVAL_MS: '5s', DNS_SYNC_INTERVAL_MS: '5s' },
   });
+  ends.push(system.stop);
 }, 300_000);
-afterAll(async () => {
-  await system?.stop();
-  await database?.drop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => undo(ends));
 
 const admin = (...args: string[]): Promise<string> =>
   runAdmin(args, {
@@ -66,20 +61,12 @@ async function onServer(name: string, ...statements: string[]): Promise<void> {
 
 const services = () => [...system.gateways, ...system.apis, ...system.reconcilers];
 const rrsets = `/zones/${ZONE}/rrsets`;
+const post = (token: string, path: string, body: object) =>
+  callDns(system.gateways[0]?.url as string, { method: 'POST', path: `${rrsets}${path}`, token, body });
 const createSet = (token: string, name: string, value: string) =>
-  callDns(system.gateways[0]?.url as string, {
-    method: 'POST',
-    path: rrsets,
-    token,
-    body: { name, type: 'A', records: [{ value }] },
-  });
+  post(token, '', { name, type: 'A', records: [{ value }] });
 const setRecords = (token: string, name: string, value: string) =>
-  callDns(system.gateways[0]?.url as string, {
-    method: 'POST',
-    path: `${rrsets}/${name}/A/actions/set_records`,
-    token,
-    body: { records: [{ value }] },
-  });
+  post(token, `/${name}/A/actions/set_records`, { records: [{ value }] });
 
 /** Writes until it is stopped. A write without an answer may have taken effect: it is not counted. */
 function startWriters(token: string) {
@@ -133,6 +120,11 @@ const untilReport = () =>
     return report;
   });
 
+const ageOfBackup = async (): Promise<number> => {
+  const text = await (await fetch(system.reconcilers[0]?.metricsUrl as string)).text();
+  return Number(/^corral_backup_age_seconds\{.*\} (\S+)$/m.exec(text)?.[1]);
+};
+
 async function restart(): Promise<void> {
   for (const service of services()) await service.start();
   for (const service of services()) await service.untilReady();
@@ -171,8 +163,10 @@ it('a backup is restored into a world that went on, and nothing is repeated, dou
     return rowCount === 1;
   });
   await team.admin.insist({ method: 'PUT', path: '/clusters/under-way/', body: aCluster(system) });
-  const backup = join(folder, 'before.backup');
+  const backup = join(await ownFolder(ends), 'before.backup');
+  expect(await ageOfBackup()).toBeNaN();
   await admin('backup', backup);
+  expect(await ageOfBackup()).toBeLessThan(600);
 
   // The world goes on.
   expect((await slow).status).toBe(201);

@@ -1,17 +1,10 @@
-import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { copyFile, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describeNeeding, freePort, type Missing } from '@corral/testing';
+import { describeNeeding, type Missing } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import {
-  builtInAddress,
-  certifyUpstreamName,
-  tlsOfUpstreamName,
-  UPSTREAM_NAME,
-} from '../support/clients/built-in-name.js';
+import { ownUpstreamName, type UpstreamName } from '../support/clients/built-in-name.js';
 import { hcloudGo, legoChallenge, missingOf, walk } from '../support/clients/client-programs.js';
 import { callDns } from '../support/clients/dns-api.js';
-import { startForwardProxy } from '../support/clients/forward-proxy.js';
 import {
   apply,
   applyUntilDone,
@@ -25,7 +18,7 @@ import { sorted, wantedStates } from '../support/clients/matrix/wanted.js';
 import { runCommand } from '../support/clients/run-command.js';
 import { builtFile } from '../support/system/program.js';
 import { type System, startSystem, type Team, ZONE } from '../support/system/start-system.js';
-import { type Ends, undo } from '../support/system/system-parts.js';
+import { type Ends, ownFolder, undo } from '../support/system/system-parts.js';
 
 /*
  * Many record sets in one configuration of Terraform, under the default limits and waits of a gateway. The clock is real, so the duration
@@ -55,8 +48,9 @@ const byDefault = {
   DNS_RECORDS_PER_TEAM: '1000',
 } as const;
 
-const folder = await mkdtemp(join(tmpdir(), 'corral-terraform-'));
-afterAll(() => rm(folder, { recursive: true, force: true }));
+const ends: Ends = [];
+const folder = await ownFolder(ends);
+afterAll(() => undo(ends));
 
 const [go, challenger] = [await hcloudGo(), await legoChallenge()];
 const statesOf = ({ team }: Stage) => wantedStates(team.slug, { zone: ZONE, many: SETS });
@@ -74,25 +68,18 @@ async function applyInOneRun(stage: Stage, wanted: Parameters<typeof sorted>[0])
 }
 
 describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform with ${SETS} record sets`, () => {
-  const ends: Ends = [];
   let system: System;
-  let proxyUrl: string;
+  let name: UpstreamName;
   beforeAll(async () => {
-    await certifyUpstreamName(folder);
-    const tlsPort = await freePort();
-    const gatewayEnv = { ...byDefault, ...tlsOfUpstreamName(folder, tlsPort) };
-    system = await startSystem({ teams: ['ten', 'thirty'], gatewayEnv });
+    name = await ownUpstreamName(ends);
+    system = await startSystem({ teams: ['ten', 'thirty'], gatewayEnv: { ...byDefault, ...name.gatewayEnv } });
     ends.push(system.stop);
-    const proxy = await startForwardProxy(`${UPSTREAM_NAME}:443`, tlsPort);
-    ends.push(proxy.stop);
-    proxyUrl = proxy.url;
   });
-  afterAll(() => undo(ends));
 
   /** lego, which never retries, with the token of the team. */
   async function keepChallenging({ slug, token }: Team, signal: AbortSignal): Promise<number> {
     const subject = [`shop.${slug}.${ZONE}`, `127.0.0.1:${system.cloud.dnsPort}`];
-    const env = builtInAddress(folder, { proxyUrl, token });
+    const env = name.clientEnv({ token });
     for (let done = 0; ; done += 1) {
       if (signal.aborted) return done;
       for (const step of ['present', 'cleanup']) await walk(challenger, [step, ...subject], env);
@@ -134,8 +121,8 @@ describeNeeding(describe, missingOf(go), `Terraform with a budget of ${REQUESTS_
   beforeAll(async () => {
     const teams = ['busy', ...QUIET_TEAMS];
     system = await startSystem({ teams, requestsPerHour: REQUESTS_PER_HOUR, gatewayEnv: byDefault });
+    ends.push(system.stop);
   });
-  afterAll(() => system?.stop());
 
   async function writeALittle({ slug, token }: Team): Promise<void> {
     for (let at = 1; at <= SETS_OF_A_QUIET_TEAM; at += 1) {
@@ -175,12 +162,12 @@ describeNeeding(describe, init.code === 0 ? null : NEEDED, `Terraform itself wit
   let busy: Team;
   beforeAll(async () => {
     system = await startSystem({ teams: ['busy'], requestsPerHour: REQUESTS_PER_HOUR, gatewayEnv: byDefault });
+    ends.push(system.stop);
     [busy] = system.teams as [Team];
     for (const file of FILES) {
       await writeFile(join(folder, file), withNames(await readFile(sourceOf(file), 'utf8'), { system, team: busy }));
     }
   });
-  afterAll(() => system?.stop());
 
   /** Runs a command of Terraform for a state of the sets. @throws Error with its last words if it fails */
   async function terraform(command: string[], at: number): Promise<void> {

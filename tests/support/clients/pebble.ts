@@ -1,13 +1,12 @@
 import { once } from 'node:events';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { get } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { freePort, startProcess } from '@corral/testing';
 import { issueServerCertificate, makeAuthority } from '@corral/testing/certificates';
-import type { Env } from '../system/system-parts.js';
+import { type Ends, type Env, ownFolder } from '../system/system-parts.js';
 import type { Client } from './client-programs.js';
 import { startResolver } from './resolver.js';
 
@@ -17,7 +16,6 @@ export interface Pebble {
   readonly env: Env;
   /** The certificate at the end of every chain, which is another one each time. */
   root(): Promise<string>;
-  stop(): Promise<void>;
 }
 
 const DAY_MS = 86_400_000;
@@ -31,13 +29,15 @@ const DAY_MS = 86_400_000;
  * @param trusted a file with the authorities that clients trust already; they get it together with that of pebble
  */
 export async function startPebble(
+  ends: Ends,
   client: Client,
   { dnsPort, trusted, port: chosen }: { dnsPort: number; trusted: string; port?: number },
 ): Promise<Pebble> {
   if (client.kind === 'missing') throw new Error(client.missing.how);
-  const folder = await mkdtemp(join(tmpdir(), 'corral-pebble-'));
+  const folder = await ownFolder(ends);
   const file = (name: string): string => join(folder, name);
   const resolver = await startResolver(dnsPort);
+  ends.push(resolver.stop);
   const [port, managementPort] = [chosen ?? (await freePort()), await freePort()];
   const authority = await certify(folder);
   await writeFile(file('bundle.pem'), `${await readFile(trusted, 'utf8')}\n${authority}`);
@@ -64,6 +64,7 @@ export async function startPebble(
     env: { PEBBLE_VA_NOSLEEP: '1', PEBBLE_AUTHZREUSE: '0', PEBBLE_WFE_NONCEREJECT: '0' },
     readyLine: 'ACME directory available',
   });
+  ends.push(running.stop);
   return {
     env: {
       CORRAL_ACME: directory,
@@ -77,11 +78,6 @@ export async function startPebble(
       const asked = get(`https://127.0.0.1:${managementPort}/roots/0`, { ca: authority });
       const [answer] = (await once(asked, 'response')) as [IncomingMessage];
       return text(answer);
-    },
-    async stop() {
-      await running.stop();
-      await resolver.stop();
-      await rm(folder, { recursive: true, force: true });
     },
   };
 }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { Agent, request } from 'node:https';
 import { parse } from 'yaml';
-import type { HeldShoot, ShootLife } from '../cluster-crashes/judge-garden.js';
+import type { HeldShoot, ShootLife } from '../crashes/garden-judge.js';
 import type { LocalCloud } from '../system/local-cloud.js';
 
 /** A fault in what happens on the garden, in addition to the faults of its API. */

@@ -2,8 +2,8 @@ import type { Cluster, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { expect } from '@jest/globals';
 import type { Answer } from '../clients/answer.js';
-import type { HeldShoot } from '../cluster-crashes/judge-garden.js';
-import { clusterIdOf, findShootDifferences } from '../cluster-crashes/judge-garden.js';
+import type { HeldShoot } from '../crashes/garden-judge.js';
+import { clusterIdOf, findShootDifferences } from '../crashes/garden-judge.js';
 import { operationIdOf, type TeamClient } from './client.js';
 import type { ClusterSystem } from './start-cluster-system.js';
 

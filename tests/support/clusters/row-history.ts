@@ -14,8 +14,11 @@ export interface RowChange {
 
 const HISTORY = 'test_history.row_change';
 
-/** Records every change of these tables from now on, by any process. Sampling could miss a state. */
-export async function recordRowChanges(pool: Pool, tables: readonly string[]): Promise<void> {
+/** The tables whose changes are recorded. */
+export const judgedTables = ['cluster', 'adopted_server', 'operation', 'audit_entry'] as const;
+
+/** Records every change of their rows from now on, by any process. Sampling could miss a state. */
+export async function recordRowChanges(pool: Pool): Promise<void> {
   await pool.query(`
     CREATE SCHEMA test_history;
     CREATE TABLE ${HISTORY} (
@@ -31,7 +34,7 @@ export async function recordRowChanges(pool: Pool, tables: readonly string[]): P
       VALUES (TG_TABLE_NAME, TG_OP, to_jsonb(CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END));
       RETURN NULL;
     END $$;
-    ${tables
+    ${judgedTables
       .map(
         (table) =>
           `CREATE TRIGGER note_change AFTER INSERT OR UPDATE OR DELETE ON ${table}

@@ -1,9 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { AdoptedServer, AdoptedServerSpec, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
-import type { HeldServer } from '../cluster-crashes/judge-servers.js';
 import { operationIdOf, type TeamCall, type TeamClient } from './client.js';
 import type { ClusterSystem, ClusterTeam } from './start-cluster-system.js';
+
+/** A server as the admin address of the local cloud describes it. */
+export interface HeldServer {
+  readonly id: number;
+  readonly name: string;
+  readonly serverType: string;
+  readonly location: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly rebuilds: number;
+  readonly powerOffs: number;
+  readonly deletedBy: string | null;
+}
 
 export const adoptedServersPath = '/connections/main/adopted-servers/';
 

@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { teamStore, userStore } from '@corral/auth';
 import type { Pool } from '@corral/database';
@@ -14,6 +11,7 @@ import {
   type Gateway,
   gateway,
   many,
+  ownFolder,
   ownGround,
   reconciler,
   startAll,
@@ -105,15 +103,13 @@ export async function startClusterSystem(options: ClusterSystemOptions = {}): Pr
   const { apis = 1, reconcilers = 1, gateways = 0, teams: slugs = ['acme'], clockShiftsMs = [] } = options;
   const ends: Ends = [];
   try {
-    const dataDir = await mkdtemp(join(tmpdir(), 'corral-cloud-'));
-    ends.push(() => rm(dataDir, { recursive: true, force: true }));
     const tokens = new Map(slugs.map((slug) => [slug, randomBytes(32).toString('hex')]));
     const { databaseUrl, redisUrl, speed = {} } = options;
     const ground = await ownGround(ends, {
       databaseUrl,
       redisUrl,
       speed,
-      dataDir,
+      dataDir: await ownFolder(ends),
       projectTokens: [...tokens.values()],
     });
     const { cloud, pool, databases } = ground;

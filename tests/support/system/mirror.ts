@@ -1,14 +1,14 @@
 import { waitFor } from '@corral/testing';
 import { expect } from '@jest/globals';
 import { callDns } from '../clients/dns-api.js';
-import { ownerOf } from '../crashes/upstream-history.js';
+import { ownerOf } from '../crashes/dns-history.js';
 import { type System, type Team, ZONE } from './start-system.js';
 
 /** Covers the lease of a killed gateway, the job lock of a killed reconciler, and the grace period that follows. */
 export const SETTLED_WITHIN_MS = 90_000;
 
 /** Waits until no write has an unknown outcome, no recheck is due, and every action has ended. */
-export async function untilSettled({ pool }: System): Promise<void> {
+export async function untilSettled({ pool }: Pick<System, 'pool'>): Promise<void> {
   await waitFor(
     'every write to be settled',
     async () => {

@@ -1,7 +1,7 @@
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { freePort, type Missing, startProcess, unlessInstalled } from '@corral/testing';
+import { type Ends, ownFolder } from './system-parts.js';
 
 export const missingPgbouncer = (): Missing | null =>
   unlessInstalled(['pgbouncer', '--version'], { what: 'PgBouncer', how: 'apt-get install pgbouncer' });
@@ -12,12 +12,14 @@ export const missingPgbouncer = (): Missing | null =>
  *
  * @returns the URL of the database through it
  */
-export async function startPgbouncer(databaseUrl: string, mode: 'session' | 'transaction') {
+export async function startPgbouncer(
+  ends: Ends,
+  databaseUrl: string,
+  mode: 'session' | 'transaction',
+): Promise<string> {
   const { hostname, port, username, password } = new URL(databaseUrl);
-  const folder = await mkdtemp(join(tmpdir(), 'corral-pgbouncer-'));
-  await chmod(folder, 0o755); // it does not run as root
   const listenPort = await freePort();
-  const file = join(folder, 'pgbouncer.ini');
+  const file = join(await ownFolder(ends), 'pgbouncer.ini');
   const settings = `[databases]
 * = host=${hostname} port=${port} user=${username} password=${password}
 [pgbouncer]
@@ -35,13 +37,8 @@ default_pool_size = 100
     args: [...account, file],
     readyLine: /process up/,
   });
+  ends.push(running.stop);
   const through = new URL(databaseUrl);
   through.port = String(listenPort);
-  return {
-    url: through.href,
-    async stop() {
-      await running.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  return through.href;
 }

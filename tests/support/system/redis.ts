@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { type Ended, freePort, type RunningProcess, startProcess } from '@corral/testing';
+import { freePort, type RunningProcess, startProcess } from '@corral/testing';
 
 /** A Redis that a test may kill and start again at the same address. Each restart deletes its data. */
 export async function restartableRedis() {
@@ -8,26 +8,15 @@ export async function restartableRedis() {
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
   let running: RunningProcess | undefined;
   return {
-    name: 'Redis',
     url: `redis://127.0.0.1:${port}`,
     async start(): Promise<void> {
-      running = await startProcess({
-        command: 'redis-server',
-        args,
-        readyLine: /ready to accept connections/i,
-        readyTimeoutMs: 90_000,
-      });
+      running = await startProcess({ command: 'redis-server', args, readyLine: /ready to accept connections/i });
     },
     async flush(): Promise<void> {
       const socket = connect(port, '127.0.0.1');
       socket.write('FLUSHALL\r\n');
       await once(socket, 'data');
       socket.destroy();
-    },
-    untilReady: async (): Promise<void> => undefined, // `start` has waited for it
-    output: (): string => running?.output() ?? '',
-    get exited(): Promise<Ended> {
-      return (running as RunningProcess).exited;
     },
     async kill(): Promise<void> {
       running?.kill('SIGKILL');

@@ -1,3 +1,6 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import {
   connectPool,
   connectPrisma,
@@ -51,6 +54,14 @@ async function endWithin(end: () => Promise<unknown>): Promise<void> {
     timer = setTimeout(() => reject(new Error(`This clean-up does not end: ${end}`)), CLEAN_UP_MS);
   });
   await Promise.race([end(), hangs]).finally(() => clearTimeout(timer));
+}
+
+/** A temporary folder, which accounts without rights may enter, as Postgres does. */
+export async function ownFolder(ends: Ends): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'corral-test-'));
+  ends.push(() => rm(folder, { recursive: true, force: true }));
+  await chmod(folder, 0o755);
+  return folder;
 }
 
 export async function ownDatabase(ends: Ends): Promise<string> {

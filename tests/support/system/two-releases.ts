@@ -1,7 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createEmptyDatabase } from '@corral/testing';
 import { signIn } from '../clusters/client.js';
 import { type GardenView, gardenView } from '../clusters/garden-view.js';
@@ -14,6 +11,7 @@ import {
   type Ends,
   type Env,
   gateway,
+  ownFolder,
   reconciler,
   startAll,
   UNLIMITED,
@@ -55,10 +53,8 @@ export async function startPreviousRelease(previous: Release): Promise<TwoReleas
   try {
     const database = await createEmptyDatabase();
     ends.push(() => database.drop());
-    const dataDir = await mkdtemp(join(tmpdir(), 'corral-cloud-'));
-    ends.push(() => rm(dataDir, { recursive: true, force: true }));
     const providerToken = randomBytes(32).toString('hex');
-    const cloud = await startLocalCloud({ dataDir, projectTokens: [providerToken] });
+    const cloud = await startLocalCloud({ dataDir: await ownFolder(ends), projectTokens: [providerToken] });
     ends.push(() => cloud.program.stop());
     const rolePrefix = `two_releases_${randomBytes(4).toString('hex')}_`;
     const admin = (release: Release, ...args: string[]) =>

@@ -1,28 +1,27 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { hcloudCli, missingOf } from '../../support/clients/client-programs.js';
 import { type CommandResult, runCommand } from '../../support/clients/run-command.js';
 import { type System, startSystem, type Team, ZONE } from '../../support/system/start-system.js';
+import { type Ends, ownFolder, undo } from '../../support/system/system-parts.js';
 
 const cli = await hcloudCli();
 
 describeNeeding(describe, missingOf(cli), 'the hcloud CLI', () => {
+  const ends: Ends = [];
   let system: System;
   let acme: Team;
   let folder: string;
 
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'corral-hcloud-'));
+    folder = await ownFolder(ends);
     system = await startSystem();
+    ends.push(system.stop);
     acme = system.teams[0] as Team;
   });
-  afterAll(async () => {
-    await system.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => undo(ends));
 
   const run = (args: readonly string[], env: Record<string, string | undefined> = {}): Promise<CommandResult> =>
     runCommand([...(cli.kind === 'found' ? cli.command : []), ...args], {

@@ -1,7 +1,6 @@
 import type { Cluster, Operation } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { type ClusterRow, findBrokenRules } from '../../support/cluster-crashes/judge-rows.js';
 import { operationIdOf, type TeamClient } from '../../support/clusters/client.js';
 import {
   aCluster,
@@ -19,13 +18,14 @@ import {
 import { nodesOf } from '../../support/clusters/nodes-of.js';
 import { readRowChanges, recordRowChanges } from '../../support/clusters/row-history.js';
 import { type ClusterSystem, startClusterSystem } from '../../support/clusters/start-cluster-system.js';
+import { findBrokenRules } from '../../support/crashes/row-judge.js';
 
 let system: ClusterSystem;
 let acme: TeamClient;
 
 beforeAll(async () => {
   system = await startClusterSystem({ teams: ['acme', 'globex'] });
-  await recordRowChanges(system.pool, ['cluster', 'operation', 'audit_entry']);
+  await recordRowChanges(system.pool);
   acme = (system.teams[0] as ClusterSystem['teams'][number]).member;
 });
 /** Every existing row obeys the rules for rows, at every moment. */
@@ -39,7 +39,7 @@ afterAll(async () => {
 /** The phases of a cluster in order, with repetitions. */
 async function phasesOf(id: string): Promise<string[]> {
   const rows = (await readRowChanges(system.pool)).filter(({ table, row }) => table === 'cluster' && row.id === id);
-  const phases = rows.map(({ row }) => (row as ClusterRow & { phase: string }).phase);
+  const phases = rows.map(({ row }) => row.phase as string);
   return phases.filter((phase, at) => phase !== phases[at - 1]);
 }
 

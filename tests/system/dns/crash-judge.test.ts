@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { type AuditEntry, findUnmatched, replay } from '../../support/crashes/upstream-history.js';
+import { type AuditEntry, findUnmatched, replay } from '../../support/crashes/dns-history.js';
 import type { UpstreamWrite } from '../../support/system/local-cloud.js';
 
 /* The judge of the crash test must detect each kind of fault: a judge that detects nothing would always pass. */

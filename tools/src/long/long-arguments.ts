@@ -33,7 +33,7 @@ const fileOf = (about: string, file: string): Part => ({ about, args: ['tests', 
 const areaNames = ['cli', 'clients', 'clusters', 'console', 'dns'];
 const crashes = {
   clusters: ['system/clusters/cluster-crash'],
-  dns: ['system/dns/dns-crash', 'long/dns-crash-without-redis'],
+  dns: ['system/dns/dns-crash'],
   servers: ['long/system/clusters/pools-on-servers'],
 };
 

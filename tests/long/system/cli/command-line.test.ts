@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { waitFor } from '@corral/testing';
-import { startTokenIssuer } from '@corral/testing/token-issuer';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { allowInBrowser } from '../../../support/cli/allow-in-browser.js';
 import { type Corral, corralCommand } from '../../../support/cli/corral.js';
@@ -27,33 +26,6 @@ beforeAll(async () => {
 afterAll(() => cli?.stop());
 
 describe('signing in', () => {
-  it('exchanges the token of a trusted issuer, which is kept nowhere', async () => {
-    const issuer = await startTokenIssuer();
-    const spec = { issuer: issuer.url, audience: apiUrl, claims: { sub: 'repo:acme/*' }, serviceAccount: 'ci' };
-    const session = /session: (\S+)/.exec(await readFile(ann.configPath, 'utf8'))?.[1];
-    const trusted = await fetch(`${apiUrl}/api/v1/teams/acme/trusted-issuers/actions/`, {
-      method: 'PUT',
-      headers: { cookie: `sessionid=${session}`, 'content-type': 'application/json' },
-      body: JSON.stringify({ spec }),
-    });
-    expect([trusted.status, await trusted.text()]).toEqual([201, expect.stringContaining(issuer.url)]);
-    const pipeline = await corralCommand();
-    const file = join(pipeline.folder, 'id-token');
-    const login = async (sub: string) => {
-      await writeFile(file, await issuer.sign({ aud: apiUrl, sub }));
-      const account = ['--team', 'acme', '--account', 'ci', '--subject-token-file', file];
-      return pipeline.run('login', '--url', apiUrl, '--exchange', ...account);
-    };
-
-    expect(await login('repo:globex/infra')).toMatchObject({ code: 3 });
-    expect(await login('repo:acme/infra')).toMatchObject({ code: 0 });
-
-    expect((await pipeline.run('clusters', 'list')).code).toBe(0);
-    expect(await readFile(pipeline.configPath, 'utf8')).not.toContain(await readFile(file, 'utf8'));
-    await pipeline.remove();
-    await issuer.close();
-  });
-
   it('ends with 1 if the person does not allow it, and keeps nothing', async () => {
     const corral = await corralCommand();
     const login = corral.start(['login', '--url', apiUrl, '--no-browser']);
@@ -93,29 +65,24 @@ describe('signing in', () => {
 describe('clusters', () => {
   afterEach(() => ci.run('clusters', 'delete', 'reached', '--yes', '--wait', '--ignore-not-found'));
 
-  it('are planned, and not changed, with an account that may only read', async () => {
-    await ann.json('accounts', 'set', 'plans', '--role', 'viewer', '--actions', 'read');
-    const { out: token } = await ann.run('tokens', 'account', 'create', 'plans', '--days', '1');
-    const reader = await corralCommand({ CORRAL_URL: apiUrl, CORRAL_TOKEN: token.trim(), CORRAL_TEAM: 'acme' });
-    const planned = declared('planned', { nodePools: [{ name: 'general', machineType: 'cx22', maximum: 6 }] });
-    const file = await fileOf(ci, 'planned.yaml', planned);
+  it('are protected, hibernated and deleted, after the answer that each needs', async () => {
+    const file = await fileOf(ci, 'api.yaml', declared('api'));
     await ci.json('clusters', 'apply', '-f', file, '--wait');
-    await fileOf(ci, 'planned.yaml', declared('planned', { nodePools: [{ name: 'general', machineType: 'cx22' }] }));
-
-    expect(await reader.run('clusters', 'diff', '-f', file)).toMatchObject({
-      code: 1,
-      out: expect.stringContaining(
-        'spec.nodePools[0].maximum: 6 → 3 (the default, because the declaration leaves it out)',
-      ),
+    expect(await ci.run('clusters', 'hibernate', 'api', '--dry-run')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('hibernated'),
     });
-    expect(await reader.run('clusters', 'delete', 'planned', '--dry-run')).toMatchObject({ code: 0 });
-    expect(await reader.run('clusters', 'apply', '-f', file)).toMatchObject({
-      code: 1,
-      err: expect.stringContaining('permission_denied'),
+    expect(await ci.run('clusters', 'delete', 'api')).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+    expect((await ci.run('clusters', 'protect', 'api')).code).toBe(0);
+    expect(await ci.run('clusters', 'delete', 'api', '--yes')).toMatchObject({
+      code: 5,
+      err: expect.stringContaining('deletion_protected'),
     });
-    expect(await reader.run('clusters', 'delete', 'planned', '--yes')).toMatchObject({ code: 1 });
-    await ci.json('clusters', 'delete', 'planned', '--yes', '--wait');
-    await reader.remove();
+    expect((await ci.run('clusters', 'unprotect', 'api')).code).toBe(0);
+    expect((await ci.run('clusters', 'delete', 'api', '--yes', '--wait')).code).toBe(0);
+    expect((await ci.run('clusters', 'wait', 'api', '--for', 'deleted')).code).toBe(0);
+    expect((await ci.run('clusters', 'delete', 'api', '--yes')).code).toBe(4);
+    expect((await ci.run('clusters', 'delete', 'api', '--yes', '--ignore-not-found')).code).toBe(0);
   });
 
   it('are reached with kubectl, which gets a new credential by itself', async () => {
@@ -162,95 +129,15 @@ describe('record sets', () => {
   });
   afterAll(() => dns?.remove());
 
-  describe('an import of a zone file that cannot be followed', () => {
-    const names = ['one.acme', 'two.acme', 'three.acme'];
-    beforeAll(async () => {
-      for (const name of names) await dns.json('dns', 'set', name, 'TXT', 'kept');
+  it('are imported from a file in another encoding', async () => {
+    const file = join(dns.folder, 'latin1.zone');
+    await writeFile(file, Buffer.from('mail._domainkey TXT "p=\u00e4"\r\n', 'latin1'));
+
+    expect(await dns.run('dns', 'import', '--encoding=latin1', file, '--yes')).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('+ "p=ä"'),
     });
-    afterAll(async () => {
-      for (const name of names) await dns.json('dns', 'delete', name, 'TXT', '--yes');
-    });
-    const kept = names.map((name) => `${name}.example.test. TXT "kept"`);
-    const importOf = async (lines: readonly (string | Buffer)[], ...options: string[]) => {
-      const before = await dns.json('dns', 'list');
-      const file = join(dns.folder, 'rude.zone');
-      await writeFile(
-        file,
-        Buffer.concat(lines.map((line) => Buffer.concat([Buffer.from(line), Buffer.from('\r\n')]))),
-      );
-      const ran = await dns.run('dns', 'import', ...options, file, '--yes');
-      return { ...ran, isKept: JSON.stringify(await dns.json('dns', 'list')) === JSON.stringify(before) };
-    };
-
-    it.each<[what: string, lines: (string | Buffer)[], options: string[], code: number, err: RegExp]>([
-      [
-        'all names are of others',
-        ['www.globex.example.test. A 192.0.2.1'],
-        ['--prune', '--partial'],
-        1,
-        /no record set that can/,
-      ],
-      [
-        'no line can be read',
-        ['one.acme TXT "x', 'nonsense'],
-        ['--prune', '--partial'],
-        1,
-        /no record set that can be written/,
-      ],
-    ])('changes nothing if %s', async (_what, lines, options, code, err) => {
-      expect(await importOf(lines, ...options)).toEqual({
-        code,
-        out: expect.any(String),
-        err: expect.stringMatching(err),
-        isKept: true,
-      });
-    });
-
-    it('loses no set if the upstream refuses what the file adds, and says so once', async () => {
-      const message = 'the zone is being moved';
-      await system.cloud.addFaults({
-        match: { api: 'hcloud', method: 'POST', path: '/rrsets' },
-        effect: { status: 422, code: 'invalid_input', message },
-        times: null,
-      });
-      const { code, err, isKept } = await importOf(
-        [...kept.slice(1), 'new.acme.example.test. A 192.0.2.1'],
-        '--prune=9',
-      );
-      await system.cloud.clearFaults();
-
-      expect({ code, isKept }).toEqual({ code: 1, isKept: true });
-      expect(err.split(message)).toHaveLength(2);
-      expect(err).toContain('one.acme TXT: skipped: Left as it is, because not everything before it was written.');
-      expect(err).toContain('Correct what is refused');
-    });
-
-    it('writes what the team may write, and says what it left out and how it read the names', async () => {
-      const latin1 = Buffer.from('mail._domainkey IN TXT ( "v=DKIM1; k=rsa; " "p=\u00e4" )', 'latin1');
-      const lines = ['@ 1 IN SOA ns h ( 1 2 3 4 5 )', '@ NS ns', '@ MX 10 mx', '@ CAA 0 issue "ca.example"', latin1];
-      const { code, out } = await importOf(lines, '--encoding=latin1');
-
-      expect({ code, lines: out.replace(/\d+ records/, 'N records').split('\n') }).toEqual({
-        code: 0,
-        lines: [
-          '+ mail._domainkey.acme TXT',
-          '    + "v=DKIM1; k=rsa; " "p=ä"',
-          'Names without a final dot are read as names below acme.example.test.',
-          'SOA and NS of acme.example.test are left out: the zone has its own.',
-          'Left out, because the API does not write these types: 1 MX, 1 CAA.',
-          '1 to add. N records afterwards.',
-          '',
-        ],
-      });
-      await dns.json('dns', 'delete', 'mail._domainkey.acme', 'TXT', '--yes');
-    });
-  });
-
-  it('are also reached by the session of a person', async () => {
-    expect(await ann.json('dns', 'whoami')).toMatchObject({ kind: 'session', team: 'acme' });
-    await ann.json('dns', 'set', 'session.acme', 'A', '192.0.2.1');
-    expect(await ann.json('dns', 'list', 'session.acme')).toHaveLength(1);
-    await ann.json('dns', 'delete', 'session.acme', 'A', '--yes');
+    await dns.json('dns', 'delete', 'mail._domainkey.acme', 'TXT', '--yes');
   });
 
   it('can be piped to a program that reads one line', () => {
@@ -301,5 +188,93 @@ describe('a command while the service is away', () => {
     expect([code, err]).toEqual([7, expect.stringMatching(/^corral: [^\n]+\(network\)\n$/)]);
     await gateway.start();
     await gateway.untilReady();
+  });
+});
+
+describe('the rest of the product', () => {
+  it('has connections, pools, operations, usage and the catalogue', async () => {
+    const created = await ann.runWith({ input: 'b'.repeat(64) }, 'connections', 'create', 'spare', '--name', 'Spare');
+    expect(created).toMatchObject({ code: 0, out: expect.stringContaining('spare') });
+    expect(await ann.json('connections', 'set', 'spare', '--name', 'Second')).toMatchObject({
+      spec: { name: 'Second' },
+    });
+    const seen = await ann.run('connections', 'set', 'spare', '--token', 'c'.repeat(64));
+    expect(seen).toMatchObject({ code: 2, err: expect.stringContaining('--token -') });
+    expect(await ann.json('connections', 'list')).toHaveLength(2);
+    expect((await ann.run('connections', 'delete', 'spare', '--yes')).code).toBe(0);
+
+    const file = await fileOf(ci, 'pools.yaml', declared('pools'));
+    await ci.json('clusters', 'apply', '-f', file, '--wait');
+    const planned = ['pools', 'set', 'pools', 'general', '--max', '3'];
+    expect(await ci.run(...planned, '--dry-run')).toMatchObject({ code: 0, out: expect.stringContaining('1–3 nodes') });
+    expect(await ci.run(...planned)).toMatchObject({ code: 2, err: expect.stringContaining('--yes') });
+    expect(await ci.json(...planned, '--yes')).toMatchObject({ minimum: 1, maximum: 3, machineType: 'cx22' });
+    expect(await ci.run('pools', 'set', 'pools', 'none')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--max'),
+    });
+    expect(await ci.run('pools', 'list', 'pools')).toMatchObject({
+      out: expect.stringMatching(/general +managed +cx22 +1–3/),
+    });
+
+    const [newest] = await ci.json('operations', 'list', '--target', 'pools');
+    expect(newest).toMatchObject({ kind: 'cluster.update' });
+    expect(await ci.json('operations', 'wait', newest.id)).toMatchObject({ state: 'succeeded' });
+    expect((await ci.run('usage', '--step', 'hour')).code).toBe(0);
+    expect((await ci.run('catalogue')).out).toContain('cx22');
+    expect((await ci.run('clusters', 'delete', 'pools', '--yes')).code).toBe(0);
+  });
+
+  it('has names on clusters', async () => {
+    await ci.json('clusters', 'apply', '-f', await fileOf(ci, 'named.yaml', declared('named')), '--wait');
+    const names = (...args: string[]) => ['clusters', 'names', ...args];
+    const added = names('add', 'named', 'shop.acme');
+
+    expect(await ann.run(...added, '--dry-run')).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/Deployment +corral-dns +shop-acme +registry\.k8s\.io/),
+    });
+    expect(await ci.run(...added)).toMatchObject({ code: 1, err: expect.stringContaining('Only people') });
+    expect((await ann.run(...added)).code).toBe(0);
+    expect(await ann.run(...added)).toMatchObject({ err: expect.stringContaining('name_taken') });
+    expect(await ci.run(...names('list', 'named'))).toMatchObject({
+      out: expect.stringMatching(/shop\.acme +shop\.acme\./),
+    });
+    expect((await ci.run(...names('get', 'named', 'shop.acme'))).out).toMatch(/^Name +shop\.acme$/m);
+    expect(await ann.run(...names('remove', 'named', 'shop.acme'))).toMatchObject({ code: 2 });
+    expect((await ann.run(...names('remove', 'named', 'shop.acme', '--yes'))).code).toBe(0);
+    expect((await ci.run('clusters', 'delete', 'named', '--yes')).code).toBe(0);
+  });
+
+  it('has people, invitations, sessions and issuers', async () => {
+    const people = await ann.json('people', 'list');
+    const member = people.find(({ role }: { role: string }) => role === 'member');
+    expect(await ann.run('people', 'role', String(member.id), 'viewer', '--dry-run')).toMatchObject({
+      out: expect.stringContaining('becomes viewer'),
+    });
+    expect(await ann.json('people', 'role', String(member.id), 'viewer', '--yes')).toMatchObject({ role: 'viewer' });
+    await ann.json('people', 'role', String(member.id), 'member', '--yes');
+    const { id } = await ann.json('invitations', 'create', 'grace@acme.test');
+    expect(await ann.run('invitations', 'revoke', id)).toMatchObject({ code: 0 });
+    const [, revoked] = await ann.json('audit', '--name', 'grace@acme.test');
+    expect(await ann.json('audit', '--request-id', revoked.requestId)).toEqual([revoked]);
+    expect(await ann.json('sessions', 'list')).toContainEqual(expect.objectContaining({ current: true }));
+    const trust = ['--issuer', 'https://issuer.acme.test', '--audience', apiUrl, '--account', 'ci'];
+    expect(await ann.run('issuers', 'set', 'forge', ...trust, '--claim', 'ref=x')).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('--claim sub='),
+    });
+    expect((await ann.run('issuers', 'list')).out).toBe('There are no trusted issuers.\n');
+  });
+
+  it('has a DNS token for a program, which must exist, and addresses of the console', async () => {
+    expect(await ci.run('dns', 'token')).toMatchObject({ code: 0, out: expect.stringMatching(/^[A-Za-z0-9]{64}\n$/) });
+    expect(await ci.run('dns', 'token', '--', 'no-such-program')).toMatchObject({
+      code: 2,
+      err: 'corral: no-such-program cannot be run. Check its name and PATH.\n',
+    });
+    expect((await ann.run('open', 'clusters', 'web', '--print')).out).toBe(
+      `${apiUrl}/console/teams/acme/clusters/web\n`,
+    );
   });
 });

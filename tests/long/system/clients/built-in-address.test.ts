@@ -1,19 +1,19 @@
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeNeeding, freePort } from '@corral/testing';
+import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { certifyUpstreamName, tlsOfUpstreamName, UPSTREAM_NAME } from '../../../support/clients/built-in-name.js';
+import { ownUpstreamName, UPSTREAM_NAME } from '../../../support/clients/built-in-name.js';
 import { missingCurl, missingOpenssl } from '../../../support/clients/client-programs.js';
 import { runCommand } from '../../../support/clients/run-command.js';
 import { builtFile } from '../../../support/system/program.js';
-import { type System, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
+import { startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
+import { type Ends, undo } from '../../../support/system/system-parts.js';
 
 const withoutOpenssl = missingOpenssl();
 
+const ends: Ends = [];
 let folder: string;
-let system: System;
 let acme: Team;
 let tlsPort: number;
 const file = (name: string): string => join(folder, name);
@@ -21,9 +21,6 @@ const file = (name: string): string => join(folder, name);
 /** The commands of the guide that create an authority and then a certificate. */
 const guide = await readFile(builtFile('docs/clients.md'), 'utf8');
 const recipe = /```sh\n(openssl req -x509[^`]*?)(openssl req -new[^`]*)```/.exec(guide)?.slice(1) ?? [];
-
-/** Creates the certificates as the guide says, if openssl is installed. */
-const makeCertificate = () => (withoutOpenssl === null ? inFolder(recipe.join('')) : certifyUpstreamName(folder));
 
 /** @returns the output of the command */
 async function inFolder(command: string): Promise<string> {
@@ -33,18 +30,14 @@ async function inFolder(command: string): Promise<string> {
 }
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'corral-built-in-'));
-  await makeCertificate();
-  tlsPort = await freePort();
-  system = await startSystem({
-    gatewayEnv: tlsOfUpstreamName(folder, tlsPort),
-  });
-  acme = system.teams[0] as Team;
+  const name = await ownUpstreamName(ends);
+  ({ folder, port: tlsPort } = name);
+  if (withoutOpenssl === null) await inFolder(recipe.join(''));
+  const system = await startSystem({ gatewayEnv: name.gatewayEnv });
+  ends.push(system.stop);
+  [acme] = system.teams as [Team];
 });
-afterAll(async () => {
-  await system?.stop();
-  await rm(folder, { recursive: true, force: true });
-});
+afterAll(() => undo(ends));
 
 describe('a client in Node.js with a built-in address', () => {
   it('writes and reads when the name of the upstream leads to the gateway', async () => {

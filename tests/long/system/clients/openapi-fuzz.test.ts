@@ -1,6 +1,5 @@
 import { randomInt } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -9,7 +8,7 @@ import { runCommand } from '../../../support/clients/run-command.js';
 import { signIn } from '../../../support/clusters/client.js';
 import { startClusterSystem } from '../../../support/clusters/start-cluster-system.js';
 import { startSystem } from '../../../support/system/start-system.js';
-import { type Ends, undo } from '../../../support/system/system-parts.js';
+import { type Ends, ownFolder, undo } from '../../../support/system/system-parts.js';
 
 /*
  * Valid and invalid requests that are generated from the documents of the services. No answer may be a fault, and each
@@ -51,8 +50,7 @@ describeNeeding(describe, missingOf(fuzzer), 'the fuzzer of OpenAPI documents', 
   const ends: Ends = [];
   let folder: string; // it writes files where it runs
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'corral-fuzz-'));
-    ends.push(() => rm(folder, { recursive: true, force: true }));
+    folder = await ownFolder(ends);
   });
   afterAll(() => undo(ends));
 

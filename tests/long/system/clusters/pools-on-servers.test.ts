@@ -3,8 +3,6 @@ import type { AdoptedServer, Cluster, NodePool } from '@corral/contracts';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { findServerContradictions, type HeldServer } from '../../../support/cluster-crashes/judge-servers.js';
-import { providerFaults } from '../../../support/cluster-crashes/steps.js';
 import { type Adopted, adoptOne } from '../../../support/clusters/adopt-one.js';
 import { aCluster, aPool, change, codeOf, untilPhase } from '../../../support/clusters/journey.js';
 import { nodesOf } from '../../../support/clusters/nodes-of.js';
@@ -13,6 +11,7 @@ import {
   adoptedServers,
   adoptedServersPath,
   adoptServer,
+  type HeldServer,
   heldServers,
   makeServer,
   otherLabels,
@@ -25,18 +24,17 @@ import {
   shortTimeouts,
   startClusterSystem,
 } from '../../../support/clusters/start-cluster-system.js';
-import { drawer, readCrashPlan } from '../../../support/crashes/crash-plan.js';
-import { breakCloud } from '../../../support/crashes/disturb.js';
-import { killInTurns } from '../../../support/crashes/killer.js';
+import { providerFaults } from '../../../support/crashes/cluster-steps.js';
+import { drawer, minutes, seed } from '../../../support/crashes/draw.js';
+import { findBrokenRules } from '../../../support/crashes/row-judge.js';
+import { type Crashing, whileCrashing } from '../../../support/crashes/while-crashing.js';
 
 const SERVERS = 3;
-/** The changes continue for this many kills. The kills continue until all servers are released, but at most this many more. */
+/** The changes continue for this many kills. */
 const KILLS = 5;
-const KILLS_AFTERWARDS = 4;
 const LANES = 2;
 /** Adoptions per lane: below the quota, with room for servers that are being detached. */
 const SERVERS_PER_LANE = 20;
-const { minutes, seed } = readCrashPlan({ minutes: 0 });
 const patience = { timeoutMs: 120_000 };
 const POOL = '/clusters/web/node-pools/own/';
 
@@ -53,7 +51,7 @@ beforeAll(async () => {
       RECONCILE_LEASE_MS: '2s',
     },
   });
-  await recordRowChanges(system.pool, ['adopted_server', 'operation']);
+  await recordRowChanges(system.pool);
 });
 afterAll(() => system?.stop());
 
@@ -192,52 +190,41 @@ describe('while processes are killed', () => {
       const ids = await adoptServers(owner);
       await declareCluster(owner);
       const endsAt = performance.now() + minutes * 60_000;
-      const problems: string[] = [];
       const adopted: Adopted[] = [];
-      let [kills, isDone] = [0, false];
-      let killsMax = Number.POSITIVE_INFINITY;
-      const hasEnough = (): boolean => kills >= KILLS && performance.now() >= endsAt;
       const next = drawer(turns, seed);
-      const changes = async (): Promise<void> => {
-        while (!hasEnough()) {
+      const changes = async ({ isOver, report }: Crashing): Promise<void> => {
+        while (!isOver()) {
           const { maximum, thinkMs } = next();
           const { status, text } = await pool.put(maximum);
           // Servers that are leaving can be claimed once they have left.
-          if (![200, 201, 202, 409].includes(status))
-            problems.push(`${maximum} servers were answered ${status} ${text}`);
+          if (![200, 201, 202, 409].includes(status)) report(`${maximum} servers were answered ${status} ${text}`);
           await pause(thinkMs);
         }
-        killsMax = kills + KILLS_AFTERWARDS;
         await waitFor('all servers to be claimed', async () => (await pool.put(SERVERS)).status < 300, patience);
         await pool.untilBacked(SERVERS);
         await waitFor('the pool to shrink to nothing', async () => (await pool.put(0)).status < 300, patience);
         await pool.untilAllFree();
       };
-      const adoptions = async (): Promise<void> => {
-        for (let number = 0; number < SERVERS_PER_LANE && !hasEnough(); number += 1) {
+      const adoptions = async ({ isOver }: Crashing): Promise<void> => {
+        for (let number = 0; number < SERVERS_PER_LANE && !isOver(); number += 1) {
           adopted.push(await adoptOne(system, adopter, number, patience));
         }
       };
-      const work = Promise.allSettled([changes(), ...Array.from({ length: LANES }, adoptions)]).then((ends) => {
-        isDone = true;
-        for (const end of ends) if (end.status === 'rejected') problems.push(String(end.reason));
-      });
-      const killing = killInTurns([...system.apis, ...system.reconcilers], {
+      const crashes = {
         seed,
-        isOver: () => isDone || kills >= killsMax,
+        programs: [...system.apis, ...system.reconcilers],
+        faults: { cloud: system.cloud, of: providerFaults },
         answers: () => answersTo(system),
-        onKill: () => {
-          kills += 1;
-        },
-        onProblem: (problem) => void problems.push(problem),
-      });
-      const breaking = breakCloud(system.cloud, providerFaults, { seed: seed + 1, isOver: hasEnough });
-      await Promise.all([work, killing, breaking]);
+        isEnough: (kills: number) => kills >= KILLS && performance.now() >= endsAt,
+      };
+      const { kills, problems } = await whileCrashing(crashes, (run) =>
+        Promise.all([changes(run), ...Array.from({ length: LANES }, () => adoptions(run))]),
+      );
 
       expect(problems).toEqual([]);
       expect(kills).toBeGreaterThanOrEqual(KILLS);
       await pool.untilMachinesOnly();
-      expect(findServerContradictions(await readRowChanges(system.pool))).toEqual([]);
+      expect(findBrokenRules(await readRowChanges(system.pool))).toEqual([]);
       await expectRebuiltForReasons(owner, ids);
       await expectUnharmed(ids);
       await expectAdoptedOnce(adopter, adopted);

@@ -6,11 +6,7 @@ const DAY_MS = 86_400_000;
 
 describeConsole('for audit log, usage and home', (running) => {
   beforeAll(async () => {
-    const expiresAt = new Date(Date.now() + 3 * DAY_MS).toISOString();
-    await team('POST', 'dns-tokens/', { name: 'ends soon', expiresAt });
     for (const name of ['third', 'fourth', 'fifth']) await team('POST', 'dns-tokens/', { name });
-    const spec = { name: 'Broken project', provider: 'hcloud', token: 'a-token-of-no-project' };
-    await team('PUT', 'connections/broken/', { spec });
   });
 
   const team = (method: string, path: string, body?: unknown) =>
@@ -31,20 +27,6 @@ describeConsole('for audit log, usage and home', (running) => {
     expect((await fetch(address, { method: 'POST', headers, body })).status).toBe(201);
     await page.getByText('1 of 200 records').waitFor();
     await page.getByRole('heading', { name: 'First steps' }).waitFor({ state: 'detached' });
-  });
-
-  it('lists what needs attention, the most serious first, and leads there', async () => {
-    const page = await running().open('/teams/acme');
-    const rows = page.getByRole('region', { name: /^Needs attention/ }).getByRole('listitem');
-    await page.getByRole('heading', { name: 'Needs attention (3)' }).waitFor();
-    expect(await rows.allTextContents()).toEqual([
-      expect.stringMatching(/Rejected.*Broken project/),
-      expect.stringMatching(/Token expires.*ends soon/),
-      expect.stringMatching(/100 % used.*DNS tokens/),
-    ]);
-    await expectAccessible(page);
-    await page.getByRole('link', { name: 'Replace token: Broken project' }).press('Enter');
-    await page.getByRole('heading', { level: 1, name: 'Broken project' }).waitFor();
   });
 
   it('shows what was requested and answered, and what a change replaced', async () => {

@@ -168,20 +168,6 @@ describeConsole('for clusters', (running) => {
     await planOf(page).getByText('1–3 → 1–2 nodes.').waitFor();
   });
 
-  it.each(['light', 'dark'] as const)('is accessible in the %s theme, also on a phone', async (theme) => {
-    const page = await running().open('/teams/acme/clusters', { theme, width: 390 });
-    for (const path of ['', '/+', '/web', '/web/change', '/none']) {
-      await page.goto(`${running().dev.baseUrl}/console/teams/acme/clusters${path}`);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await page
-        .getByText(/^Loading /)
-        .first()
-        .waitFor({ state: 'hidden' });
-      await expectAccessible(page);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth > window.innerWidth)).toBe(false);
-    }
-  });
-
   it('keeps asking to hibernate when somebody else is first, and says so', async () => {
     await clusters.declare('slept');
     await clusters.untilReady('slept');

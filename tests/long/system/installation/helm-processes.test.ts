@@ -1,14 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { createEmptyDatabase, describeNeeding, freePort, startProcess, waitFor } from '@corral/testing';
 import { findGoProgram, missingGoProgram } from '@corral/testing/go-programs';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { containerOf, environmentOf, renderChart } from '../../../support/kubernetes/chart.js';
 import { startLocalCloud } from '../../../support/system/local-cloud.js';
 import { builtFile, program } from '../../../support/system/program.js';
-import { type Ends, undo } from '../../../support/system/system-parts.js';
+import { type Ends, ownFolder, undo } from '../../../support/system/system-parts.js';
 
 const found = findGoProgram('helm');
 const helm = found ?? '';
@@ -21,9 +18,7 @@ describeNeeding(describe, missingHelm, 'the environment of each container', () =
   it('starts the real processes, on roles that the migration creates, and passes both tests of the chart', async () => {
     const database = await createEmptyDatabase();
     ends.push(() => database.drop());
-    const dataDir = await mkdtemp(join(tmpdir(), 'corral-chart-'));
-    ends.push(() => rm(dataDir, { recursive: true, force: true }));
-    const cloud = await startLocalCloud({ dataDir });
+    const cloud = await startLocalCloud({ dataDir: await ownFolder(ends) });
     ends.push(() => cloud.program.stop());
     const { hostname, port, username, password, pathname } = new URL(database.url);
     const settings = {

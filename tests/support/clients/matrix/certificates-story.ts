@@ -1,9 +1,10 @@
 import { expect } from '@jest/globals';
-import { ownerOf } from '../../crashes/upstream-history.js';
+import { ownerOf } from '../../crashes/dns-history.js';
 import { DEMO_ZONE, ZONE } from '../../system/start-system.js';
+import { callDns } from '../dns-api.js';
 import type { Trouble } from './faults.js';
 import { apply, applyUntilDone, countWrites, delegatedName, held, type Stage, setQuota, settledSets } from './stage.js';
-import type { Outcome } from './stories.js';
+import type { Runs } from './stories.js';
 import type { WantedSet } from './wanted.js';
 
 /** Names for which a client keeps one certificate each. */
@@ -19,7 +20,7 @@ const RUNS_MAX = 4;
  *
  * @param trouble happens in each step
  */
-export async function playCertificates(stage: Stage, trouble?: Trouble): Promise<Outcome> {
+export async function playCertificates(stage: Stage, trouble?: Trouble): Promise<Runs> {
   const { cloud } = stage.system;
   const own = certificateOf(stage);
   const delegated = await delegate(stage);
@@ -30,11 +31,11 @@ export async function playCertificates(stage: Stage, trouble?: Trouble): Promise
     await cloud.clearFaults();
     await expectCertificates(stage, { certificates: wanted });
   }
-  return { runs: most === 1 ? 'first' : 'again' };
+  return most === 1 ? 'first' : 'again';
 }
 
 /** The quota has no room for a challenge at first. */
-export async function playCertificatesNearQuota(stage: Stage): Promise<Outcome> {
+export async function playCertificatesNearQuota(stage: Stage): Promise<Runs> {
   const wanted = { certificates: [certificateOf(stage)] };
   await fillQuota(stage, 1);
 
@@ -49,7 +50,7 @@ export async function playCertificatesNearQuota(stage: Stage): Promise<Outcome> 
   await expectCertificates(stage, wanted);
   await removeFilling(stage);
   await setQuota(stage, 'default');
-  return { runs: runs === 1 ? 'first' : 'again' };
+  return runs === 1 ? 'first' : 'again';
 }
 
 /** Both names have the same challenge, with a value each. */
@@ -91,10 +92,6 @@ async function fillQuota(stage: Stage, records: number): Promise<void> {
 const removeFilling = (stage: Stage): Promise<void> => call(stage, 'DELETE', `/rrsets/${FILLING}.${stage.team.slug}/A`);
 
 async function call({ system, team }: Stage, method: string, path: string, body?: object): Promise<void> {
-  const response = await fetch(`${system.url}/zones/${ZONE}${path}`, {
-    method,
-    headers: { authorization: `Bearer ${team.token}`, 'content-type': 'application/json' },
-    ...(body && { body: JSON.stringify(body) }),
-  });
-  expect(response.status).toBeLessThan(300);
+  const call = { method, path: `/zones/${ZONE}${path}`, token: team.token, ...(body && { body }) };
+  expect((await callDns(system.url, call)).status).toBeLessThan(300);
 }

@@ -1,18 +1,13 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import type { System, Team } from '../../system/start-system.js';
-import { type Env, ZONE } from '../../system/system-parts.js';
+import { type Ends, type Env, ownFolder, undo, ZONE } from '../../system/system-parts.js';
 import { type Client, missingOf, pebble } from '../client-programs.js';
 import { playCertificates, playCertificatesNearQuota } from './certificates-story.js';
-import { type Trouble, troubles } from './faults.js';
-import { NEAR_QUOTA, partNames, STORY } from './parts.js';
-import { COMMAND, pinnedVersion, recordedResult, recordResult } from './results.js';
-import type { ClientRow } from './rows.js';
+import { NEAR_QUOTA, STORY, type Trouble, troubles } from './faults.js';
+import { type ClientRow, runsOf } from './rows.js';
 import { type Stage, setStage } from './stage.js';
-import { type Outcome, playRecords, playRecordsNearQuota } from './stories.js';
+import { playRecords, playRecordsNearQuota, type Runs } from './stories.js';
 import { wantedStates } from './wanted.js';
 
 /** A row with the command of the client, or why this machine has none. */
@@ -41,68 +36,40 @@ export interface Surroundings {
   authority?(): Env;
 }
 
-type Play = (stage: Stage) => Promise<Outcome>;
-
-/** Plays the same parts with a client in its own team, whose slug is the name of the row, and records how each went. */
+/** Plays the same parts with a client in its own team, whose slug is the name of the row. Each ends as the page says. */
 export function describeClient({ row, client }: ProvidedRow, surroundings: () => Surroundings): void {
   describeNeeding(describe, missingOf(client), row.title, () => {
-    /** Each part is played once, by whichever test needs it first. */
-    const played = new Map<string, Promise<Outcome>>();
-    const plays: { readonly name: string; readonly title: string; readonly play: Play }[] = [];
-    let folder: string;
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), `corral-${row.name}-`));
-    });
-    afterAll(async () => {
-      await rm(folder, { recursive: true, force: true });
-    });
-
-    const timeoutMs = row.timeoutMs ?? 1_800_000;
-    const outcomeOf = (name: string, play: Play): Promise<Outcome> => {
-      const outcome =
-        played.get(name) ??
-        stageOf({ row, client }, surroundings(), join(folder, String(partNames.indexOf(name)))).then(play);
-      played.set(name, outcome);
-      return outcome;
-    };
+    const ends: Ends = [];
+    afterAll(() => undo(ends));
 
     const [story, nearQuota] = playsOf(row);
-    plays.push({
-      name: STORY,
-      title: 'creates, changes and deletes, and a second run changes nothing',
-      play: (stage) => story(stage),
-    });
-    for (const trouble of troubles) {
-      const title = `does so despite ${trouble.name} of the upstream`;
-      plays.push({ name: trouble.name, title, play: (stage) => story(stage, trouble) });
-    }
-    plays.push({
-      name: NEAR_QUOTA,
-      title: 'leaves nothing half made when the quota of the team is reached, and goes on when it is raised',
-      play: nearQuota,
-    });
-    for (const { name, title, play } of plays) it(title, async () => void (await outcomeOf(name, play)), timeoutMs);
+    const parts: readonly (readonly [part: string, title: string, play: (stage: Stage) => Promise<Runs>])[] = [
+      [STORY, 'creates, changes and deletes, and a second run changes nothing', story],
+      ...troubles.map((trouble) => {
+        const title = `does so despite ${trouble.name} of the upstream`;
+        return [trouble.name, title, (stage: Stage) => story(stage, trouble)] as const;
+      }),
+      [
+        NEAR_QUOTA,
+        'leaves nothing half made when the quota of the team is reached, and goes on when it is raised',
+        nearQuota,
+      ],
+    ];
+    it.each(parts)(
+      '%s: %s',
+      async (part, _title, play) => {
+        const stage = await stageOf({ row, client }, surroundings(), await ownFolder(ends));
 
-    it(
-      'does what the documentation says, with the pinned version',
-      async () => {
-        const parts: Record<string, Outcome> = {};
-        for (const { name, play } of plays) parts[name] = await outcomeOf(name, play);
-        const version = pinnedVersion(row);
-        const result = { client: row.name, version, ran: COMMAND, parts };
-        expect(Object.keys(parts)).toEqual(partNames);
-        if (process.env.CORRAL_WRITE_DOCS) recordResult(result);
-
-        expect(recordedResult(row)).toEqual(result);
+        expect(await play(stage)).toBe(runsOf(row, part));
       },
-      timeoutMs,
+      row.timeoutMs ?? 1_800_000,
     );
   });
 }
 
-type Story = (stage: Stage, trouble?: Trouble) => Promise<Outcome>;
+type Story = (stage: Stage, trouble?: Trouble) => Promise<Runs>;
 
-function playsOf(row: ClientRow): [Story, Play] {
+function playsOf(row: ClientRow): [Story, (stage: Stage) => Promise<Runs>] {
   if (row.story === 'certificates') return [playCertificates, playCertificatesNearQuota];
   const { deletes = true, keeps, remedy } = row;
   const statesOf = row.states ?? ((team: string) => wantedStates(team, { zone: ZONE, many: row.many ?? MANY }));

@@ -1,9 +1,9 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { ZONE } from '../../system/start-system.js';
+import { type Ends, ownFolder, undo } from '../../system/system-parts.js';
 import { missingOf } from '../client-programs.js';
 import { callDns } from '../dns-api.js';
 import { type ProvidedRow, type Surroundings, stageOf } from './describe-clients.js';
@@ -15,14 +15,11 @@ const IGNORED = /,\n[^\n]*\n[^\n]*IGNORE\([^)]*\)/;
 /** What the files that the page shows do to what other clients of the team have made. */
 export function describeDnscontrol(provided: ProvidedRow, surroundings: () => Surroundings): void {
   describeNeeding(describe, missingOf(provided.client), 'the files of DNSControl on the page', () => {
-    let folder: string;
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'corral-dnscontrol-'));
-    });
-    afterAll(() => rm(folder, { recursive: true, force: true }));
+    const ends: Ends = [];
+    afterAll(() => undo(ends));
 
     it('keep what they declare and the challenges of others; without IGNORE, a push deletes those too', async () => {
-      const stage = await stageOf(provided, surroundings(), folder);
+      const stage = await stageOf(provided, surroundings(), await ownFolder(ends));
       const { slug } = stage.team;
       const declared: WantedSet[] = [
         { name: slug, type: 'A', ttl: 300, values: ['192.0.2.10'] },

@@ -1,8 +1,8 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describeNeeding } from '@corral/testing';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
+import { type Ends, ownFolder, undo } from '../../system/system-parts.js';
 import { missingOf } from '../client-programs.js';
 import { type ProvidedRow, type Surroundings, stageOf } from './describe-clients.js';
 import { registryOf } from './registry.js';
@@ -14,17 +14,12 @@ const VALUES = 'values.yaml';
 /** What its registry promises in addition to what every client is shown to do. */
 export function describeExternalDns(provided: ProvidedRow, surroundings: () => Surroundings): void {
   describeNeeding(describe, missingOf(provided.client), 'the TXT registry of ExternalDNS', () => {
-    let folder: string;
-    let stages = 0;
-    beforeAll(async () => {
-      folder = await mkdtemp(join(tmpdir(), 'corral-registry-'));
-    });
-    afterAll(() => rm(folder, { recursive: true, force: true }));
+    const ends: Ends = [];
+    afterAll(() => undo(ends));
 
     /** @param change of the values of the chart, from what to what */
     async function stageWith(...change: [from: string, to: string] | []): Promise<Stage> {
-      stages += 1;
-      const stage = await stageOf(provided, surroundings(), join(folder, String(stages)));
+      const stage = await stageOf(provided, surroundings(), await ownFolder(ends));
       const [from, to] = change;
       if (from === undefined || to === undefined) return stage;
       const values = await readFile(join(stage.folder, VALUES), 'utf8');

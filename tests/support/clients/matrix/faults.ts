@@ -42,3 +42,9 @@ export const troubles: readonly Trouble[] = [
     rules: onWrites(2, { status: 429, code: 'rate_limit_exceeded', message: 'injected fault', retryAfter: 1 }),
   },
 ];
+
+export const STORY = 'create, change, delete';
+export const NEAR_QUOTA = 'near the quota';
+
+/** What each client is shown to do, in the order of the page. */
+export const partNames: readonly string[] = [STORY, ...troubles.map(({ name }) => name), NEAR_QUOTA];

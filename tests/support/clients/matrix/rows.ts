@@ -10,8 +10,9 @@ import {
   lego,
   pythonProgram,
 } from '../client-programs.js';
+import { NEAR_QUOTA } from './faults.js';
 import { deleteOrphans, registryOf, relativeAliases, ZONE_TTL } from './registry.js';
-import type { Kept, Remedy } from './stories.js';
+import type { Kept, Remedy, Runs } from './stories.js';
 import { type WantedStates, wantedAddresses } from './wanted.js';
 
 /**
@@ -26,7 +27,7 @@ export interface ClientRow {
   readonly folder: string;
   /** The file of the folder that pins the version, and the package whose version it is. */
   readonly pin: {
-    readonly file: 'go.mod' | 'requirements.txt' | 'collections.txt' | 'Cargo.lock' | 'package.json' | 'programs.txt';
+    readonly file: 'go.mod' | 'requirements.txt' | 'collections.txt' | 'Cargo.lock' | 'programs.txt';
     readonly of: string;
   };
   /** Finds or builds its command. */
@@ -51,10 +52,15 @@ export interface ClientRow {
   readonly keeps?: Kept;
   /** What people do by hand when a run was cut off, before the client runs again. */
   readonly remedy?: Remedy;
+  /** The parts whose steps do not all succeed in their first run, or `all` of them. */
+  readonly runs?: Readonly<Record<string, Runs>>;
   /** What its run shows in particular, as the page says it: a sentence. */
   readonly proves: string;
   readonly timeoutMs?: number;
 }
+
+/** How a part of the client's tests ends. */
+export const runsOf = ({ runs = {} }: ClientRow, part: string): Runs => runs[part] ?? runs.all ?? 'first';
 
 const ansible = (): Promise<Client> =>
   pythonProgram('ansible', 'keep.py', { atLeast: [3, 11], completedBy: ['complete.py', 'collections.txt'] });
@@ -135,6 +141,7 @@ export const clientRows: readonly ClientRow[] = [
     snippets: ['values.yaml'],
     keeps: (wanted, stage) => registryOf(wanted, stage, { ttl: ZONE_TTL }).map(relativeAliases),
     remedy: deleteOrphans,
+    runs: { [NEAR_QUOTA]: 'by hand' },
     many: 9,
     proves: 'The same, with the webhook as a process of its own.',
   },
@@ -160,6 +167,7 @@ export const clientRows: readonly ClientRow[] = [
     address: 'built-in',
     story: 'records',
     states: wantedAddresses,
+    runs: { all: 'again' },
     deletes: false,
     snippets: ['config.json'],
     proves: 'Names follow an address, for IPv4 and IPv6. It never deletes.',

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from '@jest/globals';
-import { ownerOf } from '../../crashes/upstream-history.js';
+import { ownerOf } from '../../crashes/dns-history.js';
 import { ownSets, readMirror, untilSettled } from '../../system/mirror.js';
 import { repository } from '../../system/program.js';
 import { DEMO_ZONE, type System, type Team, ZONE } from '../../system/start-system.js';

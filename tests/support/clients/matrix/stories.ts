@@ -8,11 +8,6 @@ import { countRecords, sorted, type WantedSet, type WantedStates } from './wante
 /** Whether each step succeeded in its first run, one had to be run again, or somebody had to help before. */
 export type Runs = 'first' | 'again' | 'by hand';
 
-/** How a part of a client's test went. */
-export interface Outcome {
-  readonly runs: Runs;
-}
-
 /** What the zone holds when a client keeps what it is told to keep: for some in other words, or with a registry. */
 export type Kept = (wanted: readonly WantedSet[], stage: Stage) => readonly WantedSet[];
 
@@ -38,7 +33,7 @@ const SHORT_BY = 2;
  *
  * @param trouble happens in each step
  */
-export async function playRecords(play: RecordsPlay, trouble?: Trouble): Promise<Outcome> {
+export async function playRecords(play: RecordsPlay, trouble?: Trouble): Promise<Runs> {
   const { stage, states, deletes = true } = play;
   const { cloud } = stage.system;
   const all: Runs[] = [];
@@ -53,7 +48,7 @@ export async function playRecords(play: RecordsPlay, trouble?: Trouble): Promise
   }
   if (!deletes) await deleteSets(stage, states.changed);
   expect(await statedForeign(stage)).toEqual(foreign);
-  return { runs: worst(all) };
+  return worst(all);
 }
 
 /** A set that belongs to another team, which no client may see or touch. */
@@ -63,7 +58,7 @@ const statedForeign = async ({ system }: Stage): Promise<string | undefined> =>
   (await system.cloud.stated()).get(`${FOREIGN}/A`);
 
 /** The quota ends before the wanted sets do. */
-export async function playRecordsNearQuota(play: RecordsPlay): Promise<Outcome> {
+export async function playRecordsNearQuota(play: RecordsPlay): Promise<Runs> {
   const { stage, states, deletes = true } = play;
   const needed = countRecords(keptOf(play, states.created));
   await setQuota(stage, needed - SHORT_BY);
@@ -86,7 +81,7 @@ export async function playRecordsNearQuota(play: RecordsPlay): Promise<Outcome> 
   else await deleteSets(stage, states.created);
   await expectAgreement(play, []);
   await setQuota(stage, 'default');
-  return { runs };
+  return runs;
 }
 
 /** Runs a client until it is done, and once more if somebody had to help. */

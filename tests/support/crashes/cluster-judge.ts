@@ -5,9 +5,9 @@ import { expect } from '@jest/globals';
 import type { TeamClient } from '../clusters/client.js';
 import { readRowChanges } from '../clusters/row-history.js';
 import type { ClusterSystem } from '../clusters/start-cluster-system.js';
-import type { ClusterChaos } from './chaos.js';
-import { findDoubleCreations, findShootDifferences, isStarted } from './judge-garden.js';
-import { type ClusterRow, findBrokenRules } from './judge-rows.js';
+import type { ClusterChaos } from './cluster-clients.js';
+import { findDoubleCreations, findShootDifferences, isStarted } from './garden-judge.js';
+import { findBrokenRules } from './row-judge.js';
 
 /** Covers the leases of killed processes, the back-off after faults, and the time after which no late creation can follow. */
 const SETTLED_WITHIN_MS = 150_000;
@@ -34,7 +34,7 @@ export async function findContradictions(system: ClusterSystem, chaos: ClusterCh
   const changes = await readRowChanges(system.pool);
   const clusters = await listAll<Cluster>(system, '/clusters/');
   const operations = await listAll<Operation>(system, '/operations/');
-  const rows = changes.filter(({ table }) => table === 'cluster').map(({ row }) => row as ClusterRow);
+  const names = changes.filter(({ table }) => table === 'cluster').map(({ row }) => row.shoot_name as string);
   return [
     ...chaos.problems,
     ...findBrokenRules(changes),
@@ -42,15 +42,15 @@ export async function findContradictions(system: ClusterSystem, chaos: ClusterCh
     ...findLostBeliefs(chaos, clusters),
     ...findUnfinished(clusters),
     ...findShootDifferences(clusters, await system.garden.shoots()),
-    ...findDoubleCreations(await system.garden.lives(), new Set(rows.map(({ shoot_name }) => shoot_name))),
+    ...findDoubleCreations(await system.garden.lives(), new Set(names)),
   ];
 }
 
 /** Every operation that a client knows exists and has ended. In these runs, no failure is for the team to fix. */
-function findLostOperations({ acceptedOperations }: ClusterChaos, operations: readonly Operation[]): string[] {
-  const byId = new Map(operations.map((operation) => [operation.id, operation]));
+function findLostOperations({ operations: known }: ClusterChaos, operations: readonly Operation[]): string[] {
+  const ids = new Set<string>(operations.map(({ id }) => id));
   return [
-    ...acceptedOperations.filter(({ id }) => !byId.has(id)).map(({ id }) => `operation ${id} was accepted and is lost`),
+    ...known.filter((id) => !ids.has(id)).map((id) => `operation ${id} was accepted and is lost`),
     ...operations
       .filter((operation) => operation.state === 'failed' || isOpenOperation(operation))
       .map((operation) => `operation ended in no success: ${JSON.stringify(operation)}`),

@@ -1,5 +1,5 @@
 import { type ClusterSpec, defaultNetwork, type NodePoolSpec } from '@corral/contracts';
-import type { PoolWish, Surroundings, Wish } from './steps.js';
+import type { PoolWish, Surroundings, Wish } from './cluster-steps.js';
 
 /** What the only client of a cluster knows about it from the answers it got. */
 export type Belief =

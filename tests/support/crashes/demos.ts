@@ -1,8 +1,8 @@
 import { waitFor } from '@corral/testing';
 import { expect } from '@jest/globals';
-import { readEntries, writesIn } from '../crashes/crash-judge.js';
-import { findUnmatched } from '../crashes/upstream-history.js';
 import { DEMO_ZONE, type System } from '../system/start-system.js';
+import { findUnmatched } from './dns-history.js';
+import { readEntries, writesIn } from './dns-judge.js';
 
 /** Ends the lifetime of every demo of at least this age. */
 export async function endDemos(pool: System['pool'], seconds: number): Promise<void> {
@@ -15,8 +15,7 @@ export async function endDemos(pool: System['pool'], seconds: number): Promise<v
 }
 
 /** Checks that every demo ends and that its remains are deleted, whatever happened to earlier tries. */
-export async function clearDemos({ gateways, reconcilers, pool, cloud }: System): Promise<void> {
-  await Promise.all([...gateways, ...reconcilers].map((program) => program.untilReady()));
+export async function clearDemos({ pool, cloud }: System): Promise<void> {
   await endDemos(pool, 0);
   await waitFor('the demo zone to be empty', async () => (await cloud.namesIn(DEMO_ZONE)).length === 0, {
     timeoutMs: 180_000,

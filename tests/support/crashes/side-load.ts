@@ -1,11 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import fc from 'fast-check';
-import { type Answer, isTimeout, UndocumentedAnswer } from '../clients/answer.js';
-import { callDns, type DnsCall } from '../clients/dns-api.js';
-import type { ChaosSoFar } from '../crashes/chaos.js';
-import { drawer } from '../crashes/crash-plan.js';
+import type { Answer } from '../clients/answer.js';
+import type { DnsCall } from '../clients/dns-api.js';
 import { DEMO_ZONE, type System, ZONE } from '../system/start-system.js';
 import { endDemos } from './demos.js';
+import { type AnsweredWrite, askOrLose } from './dns-clients.js';
+import { drawer } from './draw.js';
+import type { Crashing } from './while-crashing.js';
 
 export interface SideLoadPlan {
   readonly seed: number;
@@ -27,23 +28,18 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
   const failedActions = new Set<number>();
 
   const asking =
-    (kind: string, problems: string[]) =>
+    (kind: string, run: Crashing) =>
     async (call: DnsCall): Promise<Answer | null> => {
-      try {
-        const answer = await callDns(url, call);
-        answers[kind] ??= {};
-        answers[kind][answer.status] = (answers[kind][answer.status] ?? 0) + 1;
-        return answer;
-      } catch (error) {
-        if (error instanceof UndocumentedAnswer) problems.push(`${error.message}: ${error.cause}`);
-        else if (isTimeout(error)) problems.push(`${call.method} ${call.path} got no answer`);
-        return null; // its process was killed
-      }
+      const answer = await askOrLose(url, call, run);
+      if (answer === null) return null;
+      answers[kind] ??= {};
+      answers[kind][answer.status] = (answers[kind][answer.status] ?? 0) + 1;
+      return answer;
     };
 
-  const reader = async ({ problems }: ChaosSoFar, isOver: () => boolean): Promise<void> => {
-    const ask = asking('lists', problems);
-    for (let round = 0; !isOver(); round += 1) {
+  const reader = async (run: Crashing): Promise<void> => {
+    const ask = asking('lists', run);
+    for (let round = 0; !run.isOver(); round += 1) {
       const token = teams[round % teams.length]?.token ?? '';
       const paths = [`/zones/${ZONE}/rrsets?per_page=3&page=${1 + (round % 4)}`, `/zones/${ZONE}`, '/zones?per_page=5'];
       await ask({ method: 'GET', path: paths[round % paths.length] as string, token });
@@ -51,9 +47,9 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
     }
   };
 
-  const poller = async ({ problems, answered }: ChaosSoFar, isOver: () => boolean): Promise<void> => {
-    const ask = asking('actions', problems);
-    for (let round = 0; !isOver(); round += 1) {
+  const poller = async (run: Crashing, answered: readonly AnsweredWrite[]): Promise<void> => {
+    const ask = asking('actions', run);
+    for (let round = 0; !run.isOver(); round += 1) {
       const team = teams[round % teams.length];
       const ids = answered
         .slice(-4 * ACTIONS_MAX)
@@ -71,10 +67,10 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
     }
   };
 
-  const demoMaker = async ({ problems }: ChaosSoFar, isOver: () => boolean, ownSeed: number): Promise<void> => {
-    const ask = asking('demos', problems);
+  const demoMaker = async (run: Crashing, ownSeed: number): Promise<void> => {
+    const ask = asking('demos', run);
     const next = drawer(demoArbitrary, ownSeed);
-    while (!isOver()) {
+    while (!run.isOver()) {
       const { withCode, sets, isExtended, isDeleted } = next();
       const teamToken = teams[sets % teams.length]?.token ?? '';
       const made = await ask({
@@ -98,7 +94,7 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
     }
   };
 
-  const timePasses = async (_chaos: ChaosSoFar, isOver: () => boolean): Promise<void> => {
+  const timePasses = async ({ isOver }: Crashing): Promise<void> => {
     while (!isOver()) {
       await endDemos(pool, 6).catch(() => undefined); // Postgres may be unavailable
       await pause(20 * THINK_MS);
@@ -109,12 +105,13 @@ export function sideLoad({ teams, pool }: System, { seed, url, courseCode }: Sid
     answers,
     /** The actions of accepted writes, as reported to the clients that waited for them. */
     failedActions,
-    run: (chaos: ChaosSoFar, isOver: () => boolean): Promise<unknown> =>
+    /** @param answered the answers to writes so far */
+    run: (run: Crashing, answered: readonly AnsweredWrite[]): Promise<unknown> =>
       Promise.all([
-        reader(chaos, isOver),
-        poller(chaos, isOver),
-        timePasses(chaos, isOver),
-        ...[1, 2].map((number) => demoMaker(chaos, isOver, seed + number)),
+        reader(run),
+        poller(run, answered),
+        timePasses(run),
+        ...[1, 2].map((number) => demoMaker(run, seed + number)),
       ]),
   };
 }

@@ -3,18 +3,11 @@ import { isOpenOperation, type Operation } from '@corral/contracts';
 import { UndocumentedAnswer } from '../clients/answer.js';
 import { operationIdOf, type TeamClient } from '../clusters/client.js';
 import { answersTo, type ClusterSystem } from '../clusters/start-cluster-system.js';
-import { drawer } from '../crashes/crash-plan.js';
-import type { Disturbance } from '../crashes/disturb.js';
-import { breakCloud } from '../crashes/disturb.js';
-import { killInTurns } from '../crashes/killer.js';
-import { type Belief, learn } from './belief.js';
-import { callOf, faultArbitrary, type Step, stepArbitrary } from './steps.js';
-
-/** An operation that a client knows. */
-export interface AcceptedOperation {
-  readonly team: string;
-  readonly id: string;
-}
+import { type Belief, learn } from './cluster-belief.js';
+import { callOf, faultArbitrary, stepArbitrary } from './cluster-steps.js';
+import type { Disturbance } from './disturbed-stores.js';
+import { drawer } from './draw.js';
+import { type Crashed, type Crashing, whileCrashing } from './while-crashing.js';
 
 /** What the only client of its clusters knows about one of them. */
 interface KnownCluster {
@@ -23,17 +16,13 @@ interface KnownCluster {
   readonly belief: Belief;
 }
 
-export interface ClusterChaos {
-  readonly kills: number;
+export interface ClusterChaos extends Crashed {
   readonly requests: number;
-  /** The number of requests that were repeated because there was no answer. */
-  readonly resent: number;
-  readonly acceptedOperations: readonly AcceptedOperation[];
+  /** The ids of operations that clients know. */
+  readonly operations: readonly string[];
   readonly known: readonly KnownCluster[];
   /** How many requests were accepted, by kind. */
   readonly accepted: Readonly<Record<string, number>>;
-  /** Events that must never happen, whatever is killed. */
-  readonly problems: readonly string[];
 }
 
 export interface ClusterChaosOptions {
@@ -42,7 +31,6 @@ export interface ClusterChaosOptions {
   readonly kills: number;
   /** The shortest time. */
   readonly minutes: number;
-  /** What else happens meanwhile. */
   readonly disturbances: readonly Disturbance[];
 }
 
@@ -68,81 +56,76 @@ export async function runClusterChaos(system: ClusterSystem, options: ClusterCha
   const { seed, kills: wanted, minutes, disturbances } = options;
   const begunAt = performance.now();
   const hasLasted = (part: number): boolean => performance.now() - begunAt >= part * minutes * 60_000;
-  const acceptedOperations = new Map<string, AcceptedOperation>();
+  const operations = new Set<string>();
   const known: KnownCluster[] = [];
   const accepted: Record<string, number> = {};
-  const problems: string[] = [];
-  let [kills, requests, resent, changes] = [0, 0, 0, 0];
-  const isOver = (): boolean =>
-    hasLasted(1) && kills >= wanted && changes >= wanted && NEEDED.every((kind) => accepted[kind] !== undefined);
-  const mayDelete = (): boolean =>
-    accepted.remove === undefined || kills < wanted * DELETIONS_UNTIL || !hasLasted(DELETIONS_UNTIL);
-  const report = (problem: string): void => void problems.push(problem);
-  const fits = ({ wish }: Step): boolean => wish.kind !== 'remove' || mayDelete();
+  let requests = 0;
 
-  /** @param beliefs by the name of the cluster; null for a client that shares its clusters */
+  /** @param isOwner of the clusters with these names; others share them */
   const live = async (
+    { isOver, kills, report }: Crashing,
     client: TeamClient,
-    names: readonly string[],
-    beliefs: Map<string, Belief> | null,
-    clientSeed: number,
-  ) => {
+    { names, isOwner, clientSeed }: { names: readonly string[]; isOwner: boolean; clientSeed: number },
+  ): Promise<void> => {
     const next = drawer(stepArbitrary(names.length), clientSeed);
-    const operations = operationMemory(client, report);
+    const beliefs = new Map<string, Belief>();
+    const memory = operationMemory(client, report);
+    const mayDelete = (): boolean =>
+      accepted.remove === undefined || kills() < wanted * DELETIONS_UNTIL || !hasLasted(DELETIONS_UNTIL);
     while (!isOver()) {
-      const step = next();
-      if (!fits(step)) continue;
-      const name = names[step.cluster] as string;
-      const surroundings = { ...system.surroundings, name };
+      const { wish, cluster, looksBack, thinkMs } = next();
+      if (wish.kind === 'remove' && !mayDelete()) continue;
+      const surroundings = { ...system.surroundings, name: names[cluster] as string };
       try {
-        const answer = await client.insist(callOf(step.wish, surroundings), { timeoutMs: PATIENCE_MS });
+        const answer = await client.insist(callOf(wish, surroundings), { timeoutMs: PATIENCE_MS });
         requests += 1;
-        resent += answer.tries - 1;
-        if (answer.status < 300) accepted[step.wish.kind] = (accepted[step.wish.kind] ?? 0) + 1;
+        if (answer.status < 300) accepted[wish.kind] = (accepted[wish.kind] ?? 0) + 1;
         const id = operationIdOf(answer);
-        if (id !== null) {
-          changes += 1;
-          acceptedOperations.set(id, { team: client.team, id });
-          operations.add(id);
-        }
-        if (beliefs !== null) {
-          const before = beliefs.get(name) ?? { kind: 'absent' };
-          const { belief, problem } = learn(before, step.wish, { ...answer, code: answer.json?.code }, surroundings);
-          beliefs.set(name, belief);
+        if (id !== null) operations.add(id);
+        if (id !== null) memory.add(id);
+        if (isOwner) {
+          const before = beliefs.get(surroundings.name) ?? { kind: 'absent' };
+          const { belief, problem } = learn(before, wish, { ...answer, code: answer.json?.code }, surroundings);
+          beliefs.set(surroundings.name, belief);
           if (problem !== undefined) report(`${problem} ${answer.text}`);
         }
-        if (step.looksBack) await operations.lookAtOne();
+        if (looksBack) await memory.lookAtOne();
       } catch (error) {
         report(error instanceof UndocumentedAnswer ? `${error.message}: ${error.cause}` : String(error));
       }
-      await pause(step.thinkMs);
+      await pause(thinkMs);
     }
-    for (const [name, belief] of beliefs ?? []) known.push({ team: client.team, name, belief });
+    for (const [name, belief] of beliefs) known.push({ team: client.team, name, belief });
   };
 
-  const killer = {
-    seed: seed + 100,
-    isOver,
+  const crashes = {
+    seed,
+    disturbances,
+    faults: { cloud: system.cloud, of: faultArbitrary },
+    programs: [...system.apis, ...system.reconcilers],
     answers: () => answersTo(system),
-    onKill: () => {
-      kills += 1;
-    },
-    onProblem: report,
+    isEnough: (kills: number) =>
+      hasLasted(1) &&
+      kills >= wanted &&
+      operations.size >= wanted &&
+      NEEDED.every((kind) => accepted[kind] !== undefined),
   };
-  const owned = (owner: number): string[] =>
-    Array.from({ length: CLUSTERS_PER_OWNER }, (_, number) => `own-${owner}-${number}`);
   const times = <T>(count: number, make: (index: number) => T): T[] =>
     Array.from({ length: count }, (_, at) => make(at));
-  await Promise.all([
-    breakCloud(system.cloud, faultArbitrary, { seed: seed + 1, isOver }),
-    ...disturbances.map((disturb) => disturb(isOver)),
-    killInTurns([...system.apis, ...system.reconcilers], killer),
-    ...system.teams.flatMap(({ member }, index) => [
-      ...times(OWNERS_PER_TEAM, (at) => live(member, owned(at), new Map(), seed + 200 + index * 20 + at)),
-      ...times(RIVALS_PER_TEAM, (at) => live(member, SHARED, null, seed + 300 + index * 20 + at)),
-    ]),
-  ]);
-  return { kills, requests, resent, acceptedOperations: [...acceptedOperations.values()], known, accepted, problems };
+  const crashed = await whileCrashing(crashes, (run) =>
+    Promise.all(
+      system.teams.flatMap(({ member }, index) => [
+        ...times(OWNERS_PER_TEAM, (at) => {
+          const names = times(CLUSTERS_PER_OWNER, (number) => `own-${at}-${number}`);
+          return live(run, member, { names, isOwner: true, clientSeed: seed + 200 + index * 20 + at });
+        }),
+        ...times(RIVALS_PER_TEAM, (at) =>
+          live(run, member, { names: SHARED, isOwner: false, clientSeed: seed + 300 + index * 20 + at }),
+        ),
+      ]),
+    ),
+  );
+  return { ...crashed, requests, operations: [...operations], known, accepted };
 }
 
 /** The operations that one client saw. A final state that it saw must not change later. */
