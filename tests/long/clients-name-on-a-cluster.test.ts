@@ -5,10 +5,10 @@ import type { HostedNameBody } from '@corral/contracts';
 import { describeNeeding, freePort, type RunningProcess, startProcess, waitFor } from '@corral/testing';
 import { goModule } from '@corral/testing/go-programs';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { askNameServer } from '../support/clients/ask-name-server.js';
-import { certManager, externalDns, missingKubectl, missingOf, pebble } from '../support/clients/client-programs.js';
+import { certManager, externalDns, missingOf, missingPrograms, pebble } from '../support/clients/client-programs.js';
 import { callDns } from '../support/clients/dns-api.js';
 import { type Pebble, startPebble } from '../support/clients/pebble.js';
+import { askNameServer } from '../support/clients/resolver.js';
 import { aCluster, change, findShoot, untilPhase } from '../support/clusters/journey.js';
 import { type ClusterSystem, type ClusterTeam, startClusterSystem } from '../support/clusters/start-cluster-system.js';
 import { commandBlocksOf } from '../support/docs/documented-commands.js';
@@ -28,7 +28,7 @@ const definitions = goModule('github.com/cert-manager/cert-manager@v1.21.2');
 const missing =
   [records, certificates, authorityProgram].map(missingOf).find((each) => each !== null) ??
   missingApiServer() ??
-  missingKubectl();
+  missingPrograms('kubectl');
 
 describeNeeding(describe, missing, 'a name on an empty cluster', () => {
   let folder: string;

@@ -1,5 +1,6 @@
 import { describeNeeding, freePort, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { callDns } from '../support/clients/dns-api.js';
 import type { TeamClient } from '../support/clusters/client.js';
 import { aCluster, aPool, change } from '../support/clusters/journey.js';
 import { type ClusterSystem, startClusterSystem } from '../support/clusters/start-cluster-system.js';
@@ -76,14 +77,11 @@ describeNeeding(describe, missingProgram('prometheus'), 'Prometheus beside a sys
   }, 300_000);
 });
 
-const rrsets = ({ gateways }: ClusterSystem): string => `${gateways[0]?.url}/zones/${ZONE}/rrsets`;
-const headersOf = (token: string) => ({ authorization: `Bearer ${token}`, 'content-type': 'application/json' });
-
-async function writeRecords(system: ClusterSystem, token: string, name: string): Promise<void> {
+async function writeRecords({ gateways }: ClusterSystem, token: string, name: string): Promise<void> {
   for (const at of [1, 2, 3]) {
-    const body = JSON.stringify({ name: `${name}${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] });
-    const answer = await fetch(rrsets(system), { method: 'POST', body, headers: headersOf(token) });
-    expect(answer.status).toBe(201);
+    const body = { name: `${name}${at}.acme`, type: 'A', records: [{ value: `192.0.2.${at}` }] };
+    const call = { method: 'POST', path: `/zones/${ZONE}/rrsets`, token, body };
+    expect((await callDns(gateways[0]?.url as string, call)).status).toBe(201);
   }
 }
 

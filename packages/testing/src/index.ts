@@ -33,6 +33,7 @@ export {
   missingRedis,
   missingRedisServer,
   redisForTests,
+  startRedisServer,
   type TestRedis,
 } from './redis-for-tests.js';
 export { waitFor } from './wait-for.js';

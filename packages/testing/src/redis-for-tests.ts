@@ -1,6 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { freePort } from './free-port.js';
 import { type Missing, unlessInstalled } from './needing.js';
 import { type RunningProcess, startProcess } from './process/start-process.js';
@@ -39,23 +36,16 @@ export const missingRedis = (env: NodeJS.ProcessEnv = process.env): Missing | nu
 /** Requirement of tests that start and kill a `redis-server`. */
 export const missingRedisServer = (): Missing | null => unlessInstalled(['redis-server', '--version'], REDIS);
 
+/** Starts an empty `redis-server`, which keeps nothing. */
+export const startRedisServer = (port: number): Promise<RunningProcess> =>
+  startProcess({
+    command: 'redis-server',
+    args: ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+    readyLine: /ready to accept connections/i,
+  });
+
 async function startRedis(): Promise<TestRedis> {
-  const folder = await mkdtemp(join(tmpdir(), 'corral-redis-'));
   const port = await freePort();
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', '', '--appendonly', 'no'];
-  let server: RunningProcess;
-  try {
-    server = await startProcess({ command: 'redis-server', args, readyLine: /ready to accept connections/i });
-  } catch (error) {
-    await rm(folder, { recursive: true, force: true });
-    throw error;
-  }
-  return {
-    url: `redis://127.0.0.1:${port}`,
-    pid: server.pid,
-    async stop() {
-      await server.stop();
-      await rm(folder, { recursive: true, force: true });
-    },
-  };
+  const server = await startRedisServer(port);
+  return { url: `redis://127.0.0.1:${port}`, pid: server.pid, stop: async () => void (await server.stop()) };
 }

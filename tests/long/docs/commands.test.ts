@@ -2,10 +2,10 @@ import { spawn } from 'node:child_process';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describeNeeding, type RunningProcess, showsLessWithout, unlessInstalled } from '@corral/testing';
+import { describeNeeding, type RunningProcess, showsLessWithout } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { allowInBrowser } from '../../support/cli/allow-in-browser.js';
-import { hcloudCli, missingOf } from '../../support/clients/client-programs.js';
+import { hcloudCli, missingOf, missingPrograms } from '../../support/clients/client-programs.js';
 import { commandBlocksOf } from '../../support/docs/documented-commands.js';
 import { type DevFile, type DevTeam, npmStart } from '../../support/system/npm-start.js';
 import { builtFile } from '../../support/system/program.js';
@@ -42,10 +42,6 @@ const BEFORE: Readonly<Record<string, string>> = {
 
 const cli = await hcloudCli();
 showsLessWithout(missingOf(cli));
-const needed = ['bash', 'curl', 'jq', 'dig', 'kubectl'].map((name) =>
-  unlessInstalled(['which', name], { what: name, how: `put ${name} on PATH` }),
-);
-
 describe('the pages for newcomers', () => {
   it('are all how-to pages, and each has commands that run or say why they do not', () => {
     const howTo = readdirSync(builtFile('docs/how-to')).map((name) => `docs/how-to/${name}`);
@@ -57,7 +53,7 @@ describe('the pages for newcomers', () => {
 
 describeNeeding(
   describe,
-  needed.find((each) => each !== null) ?? null,
+  missingPrograms('bash', 'curl', 'jq', 'dig', 'kubectl'),
   'the commands of the pages for newcomers',
   () => {
     const folder = mkdtempSync(join(tmpdir(), 'corral-docs-'));

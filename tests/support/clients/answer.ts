@@ -32,6 +32,25 @@ export async function ask(url: string, { method, headers, body, timeoutMs = 90_0
   return { status: response.status, headers: response.headers, text, json: parse(text) };
 }
 
+interface Route {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** The row of a table of routes for a request. @throws Error if there is none */
+export function routeOf<Row extends Route>(routes: readonly Row[], method: string, path: string): Row {
+  const [pathname = ''] = path.split('?');
+  const fits = (route: Row): boolean =>
+    route.method === method.toLowerCase() &&
+    new RegExp(`^${route.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(pathname);
+  // `/zones/actions` is no `/zones/{zone}`.
+  const [found] = routes.filter(fits).sort((one, other) => parametersIn(one) - parametersIn(other));
+  if (found === undefined) throw new Error(`The API has no ${method} ${path}.`);
+  return found;
+}
+
+const parametersIn = ({ path }: Route): number => path.split('{').length;
+
 /**
  * The connections of a killed process are closed immediately, so a client that reaches its timeout was waiting for a running one.
  * Errors of `fetch` come from outside of the realm of the tests, where `instanceof` does not work.

@@ -215,17 +215,11 @@ async function hashOf(folder: string, files: readonly string[]): Promise<string>
   return hash.digest('hex').slice(0, 12);
 }
 
-/** Programs that must be on PATH. */
-export const missingCurl = (): Missing | null =>
-  unlessInstalled(['curl', '--version'], { what: 'curl', how: 'put curl on PATH' });
-export const missingDig = (): Missing | null =>
-  unlessInstalled(['dig', '-v'], { what: 'dig', how: 'put dig on PATH (Debian: apt-get install bind9-dnsutils)' });
-export const missingKubectl = (): Missing | null =>
-  unlessInstalled(['kubectl', 'version', '--client'], { what: 'kubectl', how: 'put kubectl on PATH' });
-export const missingOpenssl = (): Missing | null => {
-  const missing = { what: 'openssl', how: 'put openssl and bash on PATH' };
-  return unlessInstalled(['openssl', 'version'], missing) ?? unlessInstalled(['bash', '--version'], missing);
-};
+/** The first of these programs that is not on PATH; null if all are. */
+export const missingPrograms = (...names: readonly string[]): Missing | null =>
+  names
+    .map((name) => unlessInstalled(['which', name], { what: name, how: `put ${name} on PATH` }))
+    .find((each) => each !== null) ?? null;
 
 /** Returns whether a command is installed, which means that it runs and exits with 0. */
 export const works = async (command: Command): Promise<boolean> => (await runCommand(command)).code === 0;

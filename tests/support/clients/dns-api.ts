@@ -1,5 +1,5 @@
-import { checkDnsAnswer, type DnsAnswer } from '@corral/contracts';
-import { type Answer, ask, UndocumentedAnswer } from './answer.js';
+import { checkDnsAnswer, dnsRoutes } from '@corral/contracts';
+import { type Answer, ask, routeOf, UndocumentedAnswer } from './answer.js';
 
 export interface DnsCall {
   readonly method: string;
@@ -27,8 +27,10 @@ export async function callDns(url: string, call: DnsCall): Promise<Answer> {
 
 /** @throws UndocumentedAnswer if the answer does not have the documented form */
 function assertDocumented({ method, path }: DnsCall, answer: Answer): void {
-  const shape = shapeOf(method, path.split('?')[0] ?? '', answer.status);
   try {
+    const route = routeOf(dnsRoutes, method, path);
+    if (answer.status < 400 && answer.status !== route.status) throw new Error('The table has no such status.');
+    const shape = answer.status < 400 ? route.answer : 'error';
     if (WAIT_AND_RETRY.includes(answer.status) && !/^[1-9]\d*$/.test(answer.headers.get('retry-after') ?? '')) {
       throw new Error('It does not say when to try again.');
     }
@@ -49,16 +51,3 @@ const WAIT_AND_RETRY = [429, 503];
 
 /** Failures of the upstream itself are passed on. The gateway itself must never fail. */
 const isInjected = ({ json }: Answer): boolean => json.error.message === 'injected fault';
-
-function shapeOf(method: string, path: string, status: number): DnsAnswer | null {
-  if (status >= 400) return 'error';
-  if (status === 204) return null;
-  if (/^\/demos$/.test(path)) return method === 'POST' ? 'createdDemo' : 'demoList';
-  if (/^\/demos\//.test(path)) return 'demo';
-  if (/^\/(zones\/)?actions\/[^/]+$/.test(path)) return 'action';
-  if (/^\/(zones\/)?actions$/.test(path)) return 'actionList';
-  if (/^\/zones$/.test(path)) return 'zoneList';
-  if (/^\/zones\/[^/]+$/.test(path)) return 'zone';
-  if (/\/rrsets$/.test(path)) return method === 'POST' ? 'created' : 'rrsetList';
-  return method === 'GET' || method === 'PUT' ? 'rrset' : 'action';
-}

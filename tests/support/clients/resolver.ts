@@ -1,6 +1,14 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { type AddressInfo, createServer } from 'node:net';
-import { type Answer, decode, encode, type Packet, RECURSION_AVAILABLE, RECURSION_DESIRED } from 'dns-packet';
+import {
+  type Answer,
+  decode,
+  encode,
+  type Packet,
+  RECURSION_AVAILABLE,
+  RECURSION_DESIRED,
+  type RecordType,
+} from 'dns-packet';
 
 export interface Resolver {
   /** The port for UDP and TCP. */
@@ -78,7 +86,7 @@ async function resolve(message: Buffer, nameServer: number): Promise<Buffer> {
 }
 
 const NXDOMAIN = 3;
-const TIMEOUT_MS = 5_000;
+const TIMEOUT_MS = 60_000;
 
 function askOnce(
   question: NonNullable<Packet['questions']>[number],
@@ -94,4 +102,10 @@ function askOnce(
     });
     socket.send(encode({ type: 'query', id: 1, questions: [question] }), port, '127.0.0.1');
   }).finally(() => socket.close());
+}
+
+/** Returns what `dig @127.0.0.1 -p <port> <name> <type> +short` prints, for machines without dig. */
+export async function askNameServer(port: number, name: string, type: RecordType): Promise<string[]> {
+  const { answers = [] } = await askOnce({ name, type }, port);
+  return answers.map((answer) => String('data' in answer ? answer.data : ''));
 }

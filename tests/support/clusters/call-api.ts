@@ -8,7 +8,7 @@ import {
   problemCodes,
   problemsOf,
 } from '@corral/contracts';
-import { type Answer, ask, UndocumentedAnswer } from '../clients/answer.js';
+import { type Answer, ask, routeOf, UndocumentedAnswer } from '../clients/answer.js';
 
 export interface ClusterCall {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
@@ -40,7 +40,7 @@ export async function callClusterApi(base: string, call: ClusterCall): Promise<A
 
 function assertDocumented({ method, path }: ClusterCall, answer: Answer): void {
   if (answer.headers.get('x-correlation-id') === null) throw new Error('It has no X-Correlation-Id.');
-  const route = routeOf(method, path.split('?')[0] as string);
+  const route = routeOf(clusterRoutes as readonly ClusterRoute[], method, path);
   if (answer.status >= 400) assertProblem(route, answer);
   else assertSuccess(route, path, answer);
 }
@@ -74,14 +74,4 @@ function assertSuccess(route: ClusterRoute, path: string, { status, headers, tex
   if (shape === 'cluster' && headers.get('etag') !== json.metadata.etag) {
     throw new Error('Its ETag is not metadata.etag.');
   }
-}
-
-/** @throws Error for a path that is not in the table, which is a mistake of the test */
-function routeOf(method: string, path: string): ClusterRoute {
-  const route = (clusterRoutes as readonly ClusterRoute[]).find(
-    (each) =>
-      each.method === method.toLowerCase() && new RegExp(`^${each.path.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(path),
-  );
-  if (route === undefined) throw new Error(`The API has no ${method} ${path}.`);
-  return route;
 }

@@ -1,5 +1,4 @@
 import type { UpstreamRecord, UpstreamRrset, UpstreamWrite } from '../system/local-cloud.js';
-import { findMisfits } from './align.js';
 
 /** How a write of the log changes a set according to the upstream documentation. It shares no code with what it judges. */
 function after(write: UpstreamWrite, current: UpstreamRrset | undefined): UpstreamRrset | undefined {
@@ -99,13 +98,10 @@ export function findUnmatched(writes: readonly UpstreamWrite[], entries: readonl
   );
   const arrivals = Map.groupBy(writes.map(arrivalOf), ({ write }) => keyOf(write));
   return [...new Set([...claims.keys(), ...arrivals.keys()])].flatMap((key) => {
-    const misfits = findMisfits(arrivals.get(key) ?? [], claims.get(key) ?? [], {
-      fits: isOf,
-      mayBeAlone: ({ entry }) => entry.state !== 'completed',
-    });
+    const misfits = findMisfits(arrivals.get(key) ?? [], claims.get(key) ?? []);
     return [
-      ...misfits.ones.map(({ write }) => `write without an entry: ${JSON.stringify(write)}`),
-      ...misfits.others.map(({ entry }) => `entry without a write: ${JSON.stringify(entry)}`),
+      ...misfits.arrivals.map(({ write }) => `write without an entry: ${JSON.stringify(write)}`),
+      ...misfits.claims.map(({ entry }) => `entry without a write: ${JSON.stringify(entry)}`),
     ];
   });
 }
@@ -148,3 +144,47 @@ const sortedKeys = (_key: string, value: unknown): unknown =>
   value === null || typeof value !== 'object' || Array.isArray(value)
     ? value
     : Object.fromEntries(Object.entries(value).sort(([one], [other]) => (one < other ? -1 : 1)));
+
+/**
+ * Both are in order, so that each matches at most one of the other, and no two pairs cross.
+ *
+ * @returns the smallest set without a match. If there are several, the pairs are as early as possible
+ */
+function findMisfits(arrivals: readonly Arrival[], claims: readonly Claim[]) {
+  const width = claims.length + 1;
+  // Only an answered write needs to have arrived.
+  const aloneCosts = claims.map(({ entry }) => (entry.state === 'completed' ? 1 : 0));
+  /** The smallest number of misfits after each pair of positions. */
+  const fewest = new Uint32Array((arrivals.length + 1) * width);
+  const at = (row: number, column: number): number => fewest[row * width + column] as number;
+  const ifPaired = (row: number, column: number): number => {
+    const [arrival, claim] = [arrivals[row], claims[column]];
+    const fits = arrival !== undefined && claim !== undefined && isOf(arrival, claim);
+    return fits ? at(row + 1, column + 1) : Number.POSITIVE_INFINITY;
+  };
+  const ifClaimAlone = (row: number, column: number): number =>
+    column < claims.length ? at(row, column + 1) + (aloneCosts[column] as number) : Number.POSITIVE_INFINITY;
+  const ifArrivalAlone = (row: number, column: number): number =>
+    row < arrivals.length ? at(row + 1, column) + 1 : Number.POSITIVE_INFINITY;
+  for (let row = arrivals.length; row >= 0; row -= 1) {
+    for (let column = claims.length; column >= 0; column -= 1) {
+      if (row === arrivals.length && column === claims.length) continue;
+      const choices = [ifPaired, ifClaimAlone, ifArrivalAlone].map((choice) => choice(row, column));
+      fewest[row * width + column] = Math.min(...choices);
+    }
+  }
+  const misfits = { arrivals: [] as Arrival[], claims: [] as Claim[] };
+  for (let [row, column] = [0, 0]; row < arrivals.length || column < claims.length; ) {
+    if (ifPaired(row, column) === at(row, column)) {
+      row += 1;
+      column += 1;
+    } else if (ifClaimAlone(row, column) === at(row, column)) {
+      if (aloneCosts[column] === 1) misfits.claims.push(claims[column] as Claim);
+      column += 1;
+    } else {
+      misfits.arrivals.push(arrivals[row] as Arrival);
+      row += 1;
+    }
+  }
+  return misfits;
+}

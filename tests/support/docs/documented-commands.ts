@@ -12,9 +12,10 @@ export interface CommandBlock {
 
 const FENCE = /^( *)```(sh|console)(?: +(\S.*))?\n([\s\S]*?)^\1```$/gm;
 
-/** The blocks of a page, in their order. @throws Error for a fence that says anything but `no-run <reason>` */
-export function commandBlocksOf(page: string): CommandBlock[] {
-  const text = readFileSync(builtFile(page), 'utf8');
+/** The blocks of a page, or of a section, in their order. @throws Error for a fence that says anything but `no-run <reason>` */
+export function commandBlocksOf(page: string, section?: string): CommandBlock[] {
+  const whole = readFileSync(builtFile(page), 'utf8');
+  const text = section === undefined ? whole : (whole.split(`\n## ${section}\n`)[1]?.split('\n## ')[0] ?? '');
   return [...text.matchAll(FENCE)].map(({ index, 1: indent = '', 2: kind, 3: mark, 4: body = '' }) => {
     const line = text.slice(0, index).split('\n').length;
     const noRun = mark === undefined ? null : (/^no-run (\S.+)$/.exec(mark)?.[1] ?? '');

@@ -1,16 +1,15 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
-import { freePort, type RunningProcess, startProcess } from '@corral/testing';
+import { freePort, type RunningProcess, startRedisServer } from '@corral/testing';
 
 /** A Redis that a test may kill and start again at the same address. Each restart deletes its data. */
 export async function restartableRedis() {
   const port = await freePort();
-  const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'];
   let running: RunningProcess | undefined;
   return {
     url: `redis://127.0.0.1:${port}`,
     async start(): Promise<void> {
-      running = await startProcess({ command: 'redis-server', args, readyLine: /ready to accept connections/i });
+      running = await startRedisServer(port);
     },
     async flush(): Promise<void> {
       const socket = connect(port, '127.0.0.1');

@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { describeNeeding, freePort, unlessInstalled } from '@corral/testing';
+import { describeNeeding, freePort } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
+import { missingPrograms } from '../../support/clients/client-programs.js';
 import { startClusterSystem } from '../../support/clusters/start-cluster-system.js';
 import { dashboards, sentExpression } from '../../support/dashboards.js';
 import { labelsInSource, metricsPage } from '../../support/metrics-page.js';
@@ -125,8 +126,7 @@ describe('a running system', () => {
     expect(readFileSync(page, 'utf8')).toBe(text);
   });
 
-  const jq = unlessInstalled(['jq', '--version'], { what: 'jq', how: 'put jq on PATH' });
-  describeNeeding(describe, jq, 'the searches of the runbook "A team says"', () => {
+  describeNeeding(describe, missingPrograms('jq'), 'the searches of the runbook "A team says"', () => {
     const page = readFileSync(builtFile('docs/runbooks/a-team-says.md'), 'utf8');
     const searches = [...page.matchAll(/^docker compose logs --no-log-prefix dns-gateway \| (.*)$/gm)].map(
       ([, command = '']) => command,

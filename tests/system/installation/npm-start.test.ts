@@ -3,21 +3,15 @@ import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { describeNeeding, type RunningProcess, showsLessWithout, waitFor } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { askNameServer } from '../../support/clients/ask-name-server.js';
-import {
-  hcloudCli,
-  missingCurl,
-  missingDig,
-  missingKubectl,
-  missingOf,
-} from '../../support/clients/client-programs.js';
+import { hcloudCli, missingOf, missingPrograms } from '../../support/clients/client-programs.js';
 import { callDns } from '../../support/clients/dns-api.js';
+import { askNameServer } from '../../support/clients/resolver.js';
 import { runCommand } from '../../support/clients/run-command.js';
 import { type DevFile, npmStart } from '../../support/system/npm-start.js';
 import { canListProcesses, descendantsOf, type RunningPid, stillRunning } from '../../support/system/process-tree.js';
 
 const cli = await hcloudCli();
-const withoutDig = missingDig();
+const withoutDig = missingPrograms('dig');
 showsLessWithout(withoutDig);
 
 const noProc = { what: 'to list processes', how: 'run them on Linux, which has /proc' };
@@ -122,7 +116,7 @@ describe('npm start', () => {
   });
 });
 
-describeNeeding(describe, missingCurl() ?? missingKubectl(), 'the cluster commands that npm start prints', () => {
+describeNeeding(describe, missingPrograms('curl', 'kubectl'), 'the cluster commands that npm start prints', () => {
   it('declare a cluster, wait for it, and list its nodes', async () => {
     const printed = running.output().split('export CLUSTERS')[1]?.split('Ctrl-C')[0] ?? 'false';
     const { upstream } = await readDevFile();
@@ -139,7 +133,7 @@ describeNeeding(describe, missingCurl() ?? missingKubectl(), 'the cluster comman
   });
 });
 
-describeNeeding(describe, missingCurl(), 'the DNS commands that npm start prints', () => {
+describeNeeding(describe, missingPrograms('curl'), 'the DNS commands that npm start prints', () => {
   it('create a name, and resolve it if dig is installed', async () => {
     const { curl, dig } = printedCommands();
     const { dnsServerPort, zoneName } = await readDevFile();
@@ -153,7 +147,7 @@ describeNeeding(describe, missingCurl(), 'the DNS commands that npm start prints
   });
 });
 
-describeNeeding(describe, missingCurl(), 'the commands for clients with a built-in address', () => {
+describeNeeding(describe, missingPrograms('curl'), 'the commands for clients with a built-in address', () => {
   it('lead from the name of the upstream to the gateway, over TLS that they trust', async () => {
     const block = /^ {2}export SSL_CERT_FILE=.*?(?=^ {2}#)/ms.exec(running.output())?.[0] ?? 'false';
 

@@ -78,7 +78,7 @@ const parts: Readonly<Record<string, Part>> = {
   docs: fileOf('runs the commands of pages for newcomers; builds and searches the site. 3 minutes.', 'long/docs'),
   release: fileOf('makes a release twice, compares the files, and installs each. 5 minutes.', 'long/release.test'),
   releases: fileOf('upgrades the previous release under load, and takes that back. 5 minutes.', 'long/two-releases'),
-  backup: fileOf('takes backups into folders and a bucket, and restores them. 2 minutes, 10 at first.', 'long/backup'),
+  backup: fileOf('takes a backup into a bucket, and restores it. 2 minutes, 10 at first.', 'long/backup'),
   restore: fileOf('restores a backup of a busy database into a world that went on. 1 minute.', 'long/restore'),
   failover: fileOf('loses the primary of a replicated Postgres under load. 1 minute.', 'long/failover'),
   pgbouncer: fileOf('runs services behind PgBouncer, which has to be installed. 1 minute.', 'long/pgbouncer'),

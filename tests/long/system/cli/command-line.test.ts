@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { allowInBrowser } from '../../../support/cli/allow-in-browser.js';
 import { type Corral, corralCommand } from '../../../support/cli/corral.js';
 import { type CommandLine, fileOf, startCommandLine } from '../../../support/cli/start-command-line.js';
+import { missingPrograms } from '../../../support/clients/client-programs.js';
 import { runCommand } from '../../../support/clients/run-command.js';
-import { hasKubectl } from '../../../support/clusters/nodes-of.js';
 import type { ClusterSystem } from '../../../support/clusters/start-cluster-system.js';
 import { builtFile } from '../../../support/system/program.js';
 
@@ -92,7 +92,7 @@ describe('clusters', () => {
     expect(kubeconfig).toContain('name: acme/reached\n');
     expect(kubeconfig).not.toMatch(/client-key-data|token:/);
     expect((await stat(path)).mode & 0o777).toBe(0o600);
-    if (!hasKubectl) return;
+    if (missingPrograms('kubectl') !== null) return;
     await ann.json('accounts', 'set', 'kubectl', '--role', 'member');
     const env = {
       KUBECONFIG: path,

@@ -1,24 +1,14 @@
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { describeNeeding, unlessInstalled } from '@corral/testing';
+import { describeNeeding } from '@corral/testing';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { missingPrograms } from '../../../support/clients/client-programs.js';
+import { commandBlocksOf } from '../../../support/docs/documented-commands.js';
 import { builtFile } from '../../../support/system/program.js';
 import { type System, startSystem, ZONE } from '../../../support/system/start-system.js';
 
 /* The commands of docs/operate.md from nothing to the first record. Only the addresses are replaced. */
 
-const needed = ['bash', 'curl', 'jq'].map((name) =>
-  unlessInstalled([name, '--version'], { what: name, how: `put ${name} on PATH` }),
-);
-
-function documentedSteps(): string[] {
-  const text = readFileSync(builtFile('docs/operate.md'), 'utf8');
-  const [, rest = ''] = text.split('## The first team and its first record\n');
-  const [section = ''] = rest.split('\n## ');
-  return [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block.replaceAll(/^ {3}/gm, ''));
-}
-
-describeNeeding(describe, needed.find((each) => each !== null) ?? null, 'the first steps of an operator', () => {
+describeNeeding(describe, missingPrograms('bash', 'curl', 'jq'), 'the first steps of an operator', () => {
   let system: System;
   beforeAll(async () => {
     system = await startSystem({ teams: [] });
@@ -26,9 +16,10 @@ describeNeeding(describe, needed.find((each) => each !== null) ?? null, 'the fir
   afterAll(() => system?.stop());
 
   it('lead to a team with its first record, and to its first person', async () => {
-    const steps = documentedSteps();
+    const steps = commandBlocksOf('docs/operate.md', 'The first team and its first record');
     expect(steps).toHaveLength(3);
     const script = steps
+      .map((step) => step.script)
       .join('\n')
       .replace('https://dns.example.org/v1/zones/example.org', `${system.url}/zones/${ZONE}`);
     const command = `corral-admin() { '${process.execPath}' '${builtFile('apps/admin/dist/main.js')}' "$@"; }`;
