@@ -1,14 +1,12 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { isAppliedBy, type Shoot } from '@corral/garden';
 import { waitFor } from '@corral/testing';
 import { clusterSpec } from '../rig/cluster-spec.js';
-import { expiredImage, machineWith, OBSTACLE, POLICY_MESSAGE, raisedImage } from './obstacles.js';
 import { playGardener } from './play-gardener.js';
 import { editPools, poolsOf, shootPath } from './probe.js';
-import { mergeType, must } from './rest.js';
+import { must } from './rest.js';
 import { type RunningServices, startServices } from './start-services.js';
 import { connect, kubeconfigOf, type Target } from './target.js';
 
@@ -31,16 +29,11 @@ export interface Lived {
 }
 
 const NAME = 'life';
-const PROFILE = '/apis/core.gardener.cloud/v1beta1/cloudprofiles';
+const PROFILES = '/apis/core.gardener.cloud/v1beta1/cloudprofiles';
 const patient = { timeoutMs: 120_000 };
-/** A change so soon after a declaration counts as before it: the tolerance of the reconciler, and a second of the garden clock. */
-const CLOCK_DOUBT_MS = 4_000;
 
-const declare = async ({ rig }: Living, maximum: number, image: object = {}): Promise<void> => {
-  const spec = clusterSpec(maximum);
-  const nodePools = spec.nodePools.map((pool) => ({ ...pool, image }));
-  await rig.call('PUT', `/clusters/${NAME}/`, { spec: { ...spec, nodePools } });
-};
+const declare = ({ rig }: Living, maximum: number): Promise<void> =>
+  rig.call('PUT', `/clusters/${NAME}/`, { spec: clusterSpec(maximum) });
 
 /** The newest operation, once it has ended. */
 const ended = ({ rig }: Living): Promise<string> =>
@@ -61,36 +54,30 @@ const ended = ({ rig }: Living): Promise<string> =>
     patient,
   );
 
-async function reconciled({ rig }: Living): Promise<Reconciled> {
-  const { rows } = await rig.pool.query('SELECT conditions FROM cluster WHERE name = $1', [NAME]);
-  return rows[0].conditions.find(({ type }: { type: string }) => type === 'Reconciled');
-}
-
 interface Reconciled {
+  readonly type: string;
   readonly reason: string;
   readonly message: string;
 }
 
-const untilReconciled = (living: Living, is: (condition: Reconciled) => boolean): Promise<Reconciled> =>
+const untilDrifted = ({ rig }: Living): Promise<Reconciled> =>
   waitFor(
-    'the expected condition',
+    'the drift to be reported',
     async () => {
-      const condition = await reconciled(living);
-      if (!is(condition)) throw new Error(JSON.stringify(condition));
-      return condition;
+      const { rows } = await rig.pool.query('SELECT conditions FROM cluster WHERE name = $1', [NAME]);
+      const conditions = rows[0].conditions as Reconciled[];
+      const drifted = conditions.find(({ type, reason }) => type === 'Reconciled' && reason === 'Drifted');
+      if (drifted === undefined) throw new Error(JSON.stringify(conditions));
+      return drifted;
     },
     patient,
   );
-const untilDrifted = (living: Living): Promise<Reconciled> =>
-  untilReconciled(living, ({ reason }) => reason === 'Drifted');
 
 async function presentShoot({ readShoot }: Living): Promise<Shoot> {
   const shoot = await readShoot();
   if (shoot === null) throw new Error('The Shoot is gone');
   return shoot;
 }
-const imageIn = async (living: Living): Promise<string | undefined> =>
-  poolsOf(await presentShoot(living))[0]?.machine?.image?.version;
 const maximumIn = async (living: Living): Promise<number | undefined> =>
   poolsOf(await presentShoot(living))[0]?.maximum;
 
@@ -127,72 +114,6 @@ const stages: readonly Stage[] = [
       );
       const named = rows.flatMap(({ detail }) => detail.fields).map(({ field, manager }) => `${field} of ${manager}`);
       return `${end}, maximum ${await maximumIn(living)}, ${named.join(' ')}`;
-    },
-  },
-  {
-    name: 'report who added a pool, and keep the pool after a change',
-    expected: 'Drifted: node pool batch (kubectl-edit), succeeded, with batch',
-    async run(living) {
-      await setTimeout(CLOCK_DOUBT_MS);
-      await editPools(living.target, await presentShoot(living), (pools) => [
-        ...pools,
-        { ...pools[0], name: 'batch', labels: {} },
-      ]);
-      const { reason, message } = await untilDrifted(living);
-      await living.rig.call('POST', `/clusters/${NAME}/hibernate/`);
-      const end = await ended(living);
-      await living.rig.call('POST', `/clusters/${NAME}/resume/`);
-      await ended(living);
-      const isKept = poolsOf(await presentShoot(living)).some(({ name }) => name === 'batch');
-      const named = message.replace('Another manager added fields that are not declared here: ', '').replace(/\.$/, '');
-      return `${reason}: ${named}, ${end}, ${isKept ? 'with' : 'without'} batch`;
-    },
-  },
-  {
-    name: 'change a cluster whose image has expired and was raised',
-    expected: 'succeeded, 24.4.0, then succeeded, maximum 4, 24.4.1',
-    async run(living) {
-      const { target } = living;
-      await declare(living, 3, expiredImage);
-      const before = `${await ended(living)}, ${await imageIn(living)}`;
-      const { namespace } = (await presentShoot(living)).metadata;
-      await must(target.admin, 'PATCH', `${PROFILE}/hcloud`, offered('2020-01-01T00:00:00Z'), mergeType);
-      await target.obstruct(namespace, 'expired image');
-      await editPools(
-        target,
-        await presentShoot(living),
-        (pools) => pools.map((pool) => ({ ...pool, machine: machineWith(raisedImage) })),
-        'gardener-controller-manager',
-      );
-      await declare(living, 4, expiredImage);
-      const end = await ended(living);
-      await target.obstruct(namespace, null);
-      return `${before}, then ${end}, maximum ${await maximumIn(living)}, ${await imageIn(living)}`;
-    },
-  },
-  {
-    name: 'tell the words of a policy that refuses a declaration',
-    expected: `failed: refused_by_garden: The policy ${OBSTACLE} of the garden refuses the specification: ${POLICY_MESSAGE}`,
-    async run(living) {
-      const { namespace } = (await presentShoot(living)).metadata;
-      await living.target.obstruct(namespace, 'policy');
-      await declare(living, 9);
-      const end = await ended(living);
-      await living.target.obstruct(namespace, null);
-      return end;
-    },
-  },
-  {
-    name: 'name a webhook that does not answer, and continue once it is gone',
-    expected: `WebhookUnavailable: ${OBSTACLE}, then succeeded, maximum 5`,
-    async run(living) {
-      const { namespace } = (await presentShoot(living)).metadata;
-      await living.target.obstruct(namespace, 'dead webhook');
-      await declare(living, 5);
-      const { reason, message } = await untilReconciled(living, ({ reason }) => reason === 'WebhookUnavailable');
-      await living.target.obstruct(namespace, null);
-      const named = message.includes(OBSTACLE) ? OBSTACLE : message;
-      return `${reason}: ${named}, then ${await ended(living)}, maximum ${await maximumIn(living)}`;
     },
   },
   {
@@ -245,7 +166,7 @@ export async function liveOn(target: Target): Promise<Lived[]> {
   };
   const gardener = playGardener(target);
   const kubeconfigs = { clusterApi: kubeconfig('cluster-api'), reconciler: kubeconfig('reconciler') };
-  await must(target.admin, 'POST', PROFILE, offered('2099-01-01T00:00:00Z'));
+  await must(target.admin, 'POST', PROFILES, catalogue);
   const rig = await startServices(kubeconfigs);
   const garden = connect(target.accounts.reconciler);
   try {
@@ -279,26 +200,16 @@ async function placeOf(rig: RunningServices): Promise<{ namespace: string; name:
   return { namespace: rows[0].project_namespace, name: rows[0].shoot_name };
 }
 
-/** A catalogue with what the cluster needs. @param expirationDate of the image that will expire */
-function offered(expirationDate: string): object {
-  return {
-    apiVersion: 'core.gardener.cloud/v1beta1',
-    kind: 'CloudProfile',
-    metadata: { name: 'hcloud' },
-    spec: {
-      type: 'hcloud',
-      kubernetes: { versions: [{ version: '1.34.3', classification: 'supported' }] },
-      machineTypes: [{ name: 'cpx31', cpu: '4', memory: '8Gi', gpu: '0', architecture: 'amd64', usable: true }],
-      machineImages: [
-        {
-          name: raisedImage.name,
-          versions: [
-            { version: raisedImage.version, architectures: ['amd64'] },
-            { version: expiredImage.version, architectures: ['amd64'], expirationDate },
-          ],
-        },
-      ],
-      regions: [{ name: 'hel1', zones: [{ name: 'hel1-dc2' }] }],
-    },
-  };
-}
+/** What the cluster needs. */
+const catalogue = {
+  apiVersion: 'core.gardener.cloud/v1beta1',
+  kind: 'CloudProfile',
+  metadata: { name: 'hcloud' },
+  spec: {
+    type: 'hcloud',
+    kubernetes: { versions: [{ version: '1.34.3', classification: 'supported' }] },
+    machineTypes: [{ name: 'cpx31', cpu: '4', memory: '8Gi', gpu: '0', architecture: 'amd64', usable: true }],
+    machineImages: [{ name: 'ubuntu', versions: [{ version: '24.4.1', architectures: ['amd64'] }] }],
+    regions: [{ name: 'hel1', zones: [{ name: 'hel1-dc2' }] }],
+  },
+};
