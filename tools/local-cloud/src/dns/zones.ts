@@ -20,7 +20,7 @@ export interface HeldZone {
   readonly table: RrsetTable;
 }
 
-export interface WriteOutcome {
+interface WriteOutcome {
   readonly action: ZoneAction | null;
   /** The set after the write; null if it is removed. */
   readonly rrset: Rrset | null;

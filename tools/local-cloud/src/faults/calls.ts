@@ -38,7 +38,7 @@ function verbOf(req: Request): string {
 }
 
 /** Renders an injected status in the error format of the API. */
-export type RenderError = (
+type RenderError = (
   status: number,
   code: string | undefined,
   message: string,

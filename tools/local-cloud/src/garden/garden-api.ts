@@ -11,7 +11,7 @@ import type { GardenParts } from './parts.js';
 import { listPage, type Watches } from './reads.js';
 import { asked, BODY_BYTES_MAX, deletedStatus, readBody, readPatch, sendStatusError } from './requests.js';
 
-export interface GardenApiDeps extends GardenParts {
+interface GardenApiDeps extends GardenParts {
   readonly watches: Watches;
   /** Accounts by bearer token. */
   readonly accounts: ReadonlyMap<string, AccountName>;
