@@ -1,4 +1,6 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
+
+const MAX_BYTES = 64 * 1024 * 1024;
 
 export type Command = readonly string[];
 
@@ -19,27 +21,14 @@ export interface CommandResult {
 
 /** Runs a command to its end. Never rejects. */
 export function runCommand([program = '', ...args]: Command, options: CommandOptions = {}): Promise<CommandResult> {
-  const { env = {}, cwd, timeoutMs = 60_000 } = options;
+  const { env = {}, cwd, timeoutMs: timeout = 60_000 } = options;
+  const how = { cwd, timeout, env: { ...process.env, ...env }, killSignal: 'SIGKILL', maxBuffer: MAX_BYTES } as const;
   return new Promise((resolve) => {
-    const child = spawn(program, args, {
-      ...(cwd === undefined ? {} : { cwd }),
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
+    const child = execFile(program, args, how, (error, stdout, stderr) => {
+      if (error === null) resolve({ code: 0, stdout, stderr });
+      else if (typeof error.code === 'number') resolve({ code: error.code, stdout, stderr });
+      else resolve({ code: null, stdout, stderr: stderr + error.message });
     });
-    // Node's own `timeout` stays active after a command that could not be started.
-    const timer = setTimeout(() => child.kill('SIGKILL'), timeoutMs);
-    const end = (result: CommandResult): void => {
-      clearTimeout(timer);
-      resolve(result);
-    };
-    let [stdout, stderr] = ['', ''];
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      stdout += text;
-    });
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      stderr += text;
-    });
-    child.once('error', (error) => end({ code: null, stdout, stderr: stderr + error.message }));
-    child.once('close', (code) => end({ code, stdout, stderr }));
+    child.stdin?.on('error', () => undefined).end();
   });
 }

@@ -1,8 +1,12 @@
-import { spawn, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { type Copy, DockerfileParser, type From } from 'dockerfile-ast';
+import { runCommand } from '../clients/run-command.js';
+
+/** A command that builds everything on a busy machine. */
+const RUN_MS = 900_000;
 
 export interface Rehearsal {
   /** The folder that serves as the root of the file system. */
@@ -99,10 +103,9 @@ async function runIn(
   text: string,
 ): Promise<void> {
   const command = text.replaceAll(/\\\n/g, ' ').replaceAll(/(?<=\s)\/(out|src|app)(?=[/\s]|$)/g, `${stage.folder}/$1`);
-  const child = spawn('sh', ['-c', command], {
+  const { code, stdout, stderr } = await runCommand(['sh', '-c', command], {
     cwd: join(stage.folder, stage.workdir),
     env: {
-      ...process.env,
       CI: 'true',
       NODE_OPTIONS: '',
       // Files that were already built from the very same sources are taken from there.
@@ -110,17 +113,9 @@ async function runIn(
       npm_config_prefix: join(root, 'npm'),
       PATH: `${join(root, 'npm', 'bin')}:${process.env.PATH}`,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    timeoutMs: RUN_MS,
   });
-  let output = '';
-  child.stdout.on('data', (chunk) => {
-    output += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    output += chunk;
-  });
-  const code = await new Promise((resolve) => child.once('exit', resolve));
-  if (code !== 0) throw new Error(`${command}\nended with ${code}\n${output}`);
+  if (code !== 0) throw new Error(`${command}\nended with ${code}\n${stdout}${stderr}`);
 }
 
 /** The build context: the files of a clone, and those that were added since. */

@@ -1,7 +1,11 @@
-import { spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** Its errors have what the program said. */
+const run = promisify(execFile);
 
 const FILES = ['go.mod', 'go.sum', 'main.go'];
 /** The linker sets the version that the server reports: that of the module. Clients such as Helm compare it. */
@@ -25,31 +29,17 @@ export async function buildApiServer(repository: string, say: (line: string) => 
   say('Building kube-apiserver, once; the first time that takes about ten minutes …');
   mkdirSync(cache, { recursive: true });
   const made = `${program}.${process.pid}`;
-  await run(
-    'nice',
-    ['-n', '15', 'go', 'build', '-p', '1', '-trimpath', '-ldflags', LINKER_FLAGS, '-o', made, '.'],
-    folder,
-  );
+  await run('nice', ['-n', '15', 'go', 'build', '-p', '1', '-trimpath', '-ldflags', LINKER_FLAGS, '-o', made, '.'], {
+    cwd: folder,
+  });
   renameSync(made, program);
   return program;
 }
 
 /** The path of a program, or null if this machine does not have it. */
 export async function findProgram(name: string, ...args: string[]): Promise<string | null> {
-  return run(name, args, '.').then(
+  return run(name, args).then(
     () => name,
     () => null,
   );
-}
-
-function run(command: string, args: string[], cwd: string): Promise<void> {
-  const child = spawn(command, args, { cwd, stdio: ['ignore', 'ignore', 'pipe'] });
-  let said = '';
-  child.stderr.on('data', (piece) => {
-    said = `${said}${piece}`.slice(-4_000);
-  });
-  return new Promise((resolve, reject) => {
-    child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve() : reject(new Error(`${command} ended with ${code}: ${said}`))));
-  });
 }

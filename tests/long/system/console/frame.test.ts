@@ -96,6 +96,7 @@ describeConsole('in its frame', (running) => {
 
   it('says about itself which version it is', async () => {
     const page = await running().open('/teams/acme');
+    await page.getByText('Live', { exact: true }).waitFor();
     await page.getByRole('button', { name: /@acme\.test$/ }).click();
     await page.getByRole('menuitem', { name: 'About Corral' }).click();
     const { version } = (await (await fetch(url('/healthz'))).json()) as { version: string };
