@@ -40,7 +40,7 @@ describe('upkeep', () => {
   it('upstream show shows who waits and since when, how far each team is ahead, and what is promised', async () => {
     const { id: acme } = await admin.json<{ id: string }>('team', 'create', 'acme');
     const { id: globex } = await admin.json<{ id: string }>('team', 'create', 'globex');
-    const store = sharedStore(admin.pool);
+    const store = sharedStore(connectPrisma(admin.pool));
     const callAt = (ago: number) => (_state: unknown, clock: number) => {
       const now = clock - ago;
       const waiting = [{ class: 'write', flow: acme, count: 3, since: now - 60_000 }] as const;

@@ -83,7 +83,7 @@ await startService(
           garden,
           projects: connectProjects({ baseUrl, timeoutMs: PROVIDER_MS_MAX }),
           verifyToken: (token) => verifyToken({ baseUrl, token }),
-          readBudgets: () => readBudgets(pool),
+          readBudgets: () => readBudgets(prisma),
           buckets,
           secrets: config.SECRET_KEYS,
           sessions: sessionStore(pool, prisma, times),

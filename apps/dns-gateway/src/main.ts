@@ -31,12 +31,13 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
     applicationName: `${service.name} tokens`,
     onListenError: report('token notifications interrupted'),
   });
+  const prisma = connectPrisma(pool);
   const upstream = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    budgetStore: sharedStore(pool),
+    budgetStore: sharedStore(prisma),
     log,
     onCall: upstreamCallMetrics(metrics),
     onWrite: upstreamWriteMetrics(metrics),
@@ -95,7 +96,7 @@ await startService(service, (config, { log, metrics, report, pool, secondPool, c
           propagationMsMax: config.DNS_PROPAGATION_MS_MAX,
         },
         pool,
-        prisma: connectPrisma(pool),
+        prisma,
         writePrisma,
         ledger,
         upstream,

@@ -50,12 +50,13 @@ await startOrExit('reconciler', async () => {
   await startCheck(checkDatabase);
   const backend = { redisUrl: config.REDIS_URL, databaseUrl: config.DATABASE_URL };
   const queue = connectQueue({ ...backend, log });
+  const prisma = connectPrisma(pool);
   const hcloud = connectHcloud({
     baseUrl: config.HCLOUD_API_URL,
     token: config.HCLOUD_TOKEN,
     timeoutMs: config.UPSTREAM_TIMEOUT_MS,
     waitMsMax: config.UPSTREAM_WAIT_MS,
-    budgetStore: sharedStore(pool),
+    budgetStore: sharedStore(prisma),
     log,
     onCall: upstreamCallMetrics(metrics),
     onTurn: upstreamBudgetMetrics(metrics, () => hcloud.budget()),
@@ -78,7 +79,7 @@ await startOrExit('reconciler', async () => {
   const mail = mailDeps(config);
   const webhooks = webhookDeps(config);
   const settings = { closeMs: config.SHUTDOWN_GRACE_MS / 2, lockMs: config.JOB_LOCK_MS };
-  const services: Services = { pool, prisma: connectPrisma(pool), queue, metrics, log };
+  const services: Services = { pool, prisma, queue, metrics, log };
   const workers = buildWorkers(services, {
     settings,
     intervals: intervalsOf(config),

@@ -1,7 +1,6 @@
 import { type KeptReading, readBudgets } from '@corral/admission';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
-import { readByPool } from '../owner-pool.js';
 import { renderTable } from '../table.js';
 
 interface ShownFlow extends Pick<KeptReading['flows'][number], 'waiting' | 'waitingSince' | 'ahead' | 'promisedAt'> {
@@ -32,12 +31,9 @@ export function upstreamCommand(withContext: WithContext): Command {
   return command;
 }
 
-export function listBudgets(context: AdminContext): Promise<ShownBudget[]> {
-  const options = { purpose: 'upstream', connectionsMax: 1, statementTimeoutMs: 10_000 };
-  return readByPool(context, options, async (pool) => {
-    const slugs = new Map((await context.teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
-    return inUse(Object.entries(await readBudgets(pool))).map(([project, reading]) => shown(project, reading, slugs));
-  });
+export async function listBudgets({ prisma, teams }: AdminContext): Promise<ShownBudget[]> {
+  const slugs = new Map((await teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
+  return inUse(Object.entries(await readBudgets(prisma))).map(([project, reading]) => shown(project, reading, slugs));
 }
 
 /** After so long without an answer, beside a project with newer ones, an account is that of a token which was replaced. */

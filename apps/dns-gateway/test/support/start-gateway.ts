@@ -107,7 +107,7 @@ export async function startGateway(options: GatewayOptions = {}): Promise<TestGa
     token: UPSTREAM_TOKEN,
     timeoutMs: options.timeoutMs ?? 30_000,
     waitMsMax: options.waitMsMax ?? 1_000,
-    budgetStore: sharedStore(pool),
+    budgetStore: sharedStore(prisma),
     log,
     onWrite: upstreamWriteMetrics(metrics),
   });

@@ -1,4 +1,4 @@
-import { inTransaction, type Pool } from '@corral/database';
+import { type Prisma, readClock } from '@corral/database';
 import type { Metrics } from '@corral/service';
 import {
   type BudgetState,
@@ -40,43 +40,38 @@ export function memoryStore(): BudgetStore {
 /** Names the rows of this form. Those of others belong to processes of other versions. */
 const PREFIX = `${stateForm}:`;
 
-/** The clock of the store, so that those of the processes do not matter. */
-const clock = `(extract(epoch FROM clock_timestamp()) * 1000)::float8`;
-
-/** Counting the change locks the row. The clock is read after that. */
-const lockStatement = `
-  INSERT INTO upstream_budget AS kept (project, version, state) VALUES ($1, 1, '')
-  ON CONFLICT (project) DO UPDATE SET version = kept.version + 1
-  RETURNING state, ${clock} AS now`;
-
-const writeStatement = `
-  UPDATE upstream_budget SET state = $2, updated_at = clock_timestamp() WHERE project = $1`;
-
-const readAllStatement = `
-  SELECT ${clock} AS now, substr(project, ${PREFIX.length + 1}) AS project, state FROM upstream_budget
-  WHERE project LIKE '${PREFIX}%' AND updated_at > clock_timestamp() - interval '2 hours'`;
-
-/** The accounts that all processes of an installation share, in the table `upstream_budget`. */
-export function sharedStore(database: Pool): BudgetStore {
+/** The accounts that all processes of an installation share, on the clock of Postgres. */
+export function sharedStore(prisma: Prisma): BudgetStore {
   return {
-    update: (project, change) =>
-      inTransaction(database, async (tx) => {
-        const row = `${PREFIX}${project}`;
-        const { rows } = await tx.query<{ state: string; now: number }>(lockStatement, [row]);
-        const [{ state: text, now }] = rows as [(typeof rows)[number]];
-        const { state, answer } = change(parseState(text), now);
-        await tx.query(writeStatement, [row, JSON.stringify(state)]);
+    update: (name, change) =>
+      prisma.$transaction(async (tx) => {
+        const project = `${PREFIX}${name}`;
+        // Counting the change locks the row.
+        const { state: text } = await tx.upstreamBudget.upsert({
+          where: { project },
+          create: { project, version: 1, state: '' },
+          update: { version: { increment: 1 } },
+        });
+        const updatedAt = await readClock(tx);
+        const { state, answer } = change(parseState(text), updatedAt.getTime());
+        await tx.upstreamBudget.update({ where: { project }, data: { state: JSON.stringify(state), updatedAt } });
         return answer;
       }),
   };
 }
 
+/** Accounts stay for so long after the last call. Every budget is full again by then. */
+const SHOWN_MS = 2 * 3_600_000;
+
 /** The budgets of all projects that were used recently, by project. For display. */
-export async function readBudgets(database: Pool): Promise<Record<string, KeptReading>> {
-  const { rows } = await database.query<{ now: number; project: string; state: string }>(readAllStatement);
-  const readings = rows.flatMap(({ now, project, state: text }) => {
+export async function readBudgets(prisma: Prisma): Promise<Record<string, KeptReading>> {
+  const now = (await readClock(prisma)).getTime();
+  const rows = await prisma.upstreamBudget.findMany({
+    where: { project: { startsWith: PREFIX }, updatedAt: { gt: new Date(now - SHOWN_MS) } },
+  });
+  const readings = rows.flatMap(({ project, state: text }) => {
     const state = parseState(text);
-    return state === null ? [] : [[project, keptReading(state, now)] as const];
+    return state === null ? [] : [[project.slice(PREFIX.length), keptReading(state, now)] as const];
   });
   return Object.fromEntries(readings);
 }

@@ -15,7 +15,7 @@ describe('the store that processes share', () => {
   let project: string;
   beforeAll(async () => {
     place = await startPlace();
-    store = sharedStore(place.pool);
+    store = sharedStore(place.prisma);
   });
   afterAll(() => place.stop());
   beforeEach(() => {
@@ -47,10 +47,9 @@ describe('the store that processes share', () => {
   });
 
   it.each([['no JSON'], ['null'], ['{"form":99,"ended":5}']])('treats %s as empty', async (text) => {
-    const insert = 'INSERT INTO upstream_budget (project, version, state) VALUES ($1, 7, $2)';
-    await place.pool.query(insert, [`5:${project}`, text]);
+    await place.prisma.upstreamBudget.create({ data: { project: `5:${project}`, version: 7, state: text } });
 
-    expect(await readBudgets(place.pool)).not.toHaveProperty(project);
+    expect(await readBudgets(place.prisma)).not.toHaveProperty(project);
     expect(await store.update(project, countOne)).toBe(0);
   });
 
@@ -60,7 +59,7 @@ describe('the store that processes share', () => {
       answer: null,
     }));
 
-    const { [project]: reading } = await readBudgets(place.pool);
+    const { [project]: reading } = await readBudgets(place.prisma);
 
     expect(reading).toMatchObject({ limit: 3_600, waiting: { write: 0 } });
     expect(reading?.remaining).toBeGreaterThanOrEqual(108);

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { connectPool, type Pool } from '@corral/database';
-import { createTestDatabase, patientPool } from '@corral/testing';
+import { connectPool, connectPrisma, type Prisma } from '@corral/database';
+import { createTestDatabase, patientPool, patientTransactions } from '@corral/testing';
 
 /** A Postgres that keeps budgets. */
 export interface TestPlace {
-  readonly pool: Pool;
+  readonly prisma: Prisma;
   /** Deletes all budgets. */
   wipe(): Promise<void>;
   stop(): Promise<void>;
@@ -20,10 +20,12 @@ export async function startPlace(): Promise<TestPlace> {
     ...patientPool,
     onIdleError: () => undefined,
   });
+  const prisma = connectPrisma(pool, patientTransactions);
   return {
-    pool,
-    wipe: async () => void (await pool.query('TRUNCATE upstream_budget')),
+    prisma,
+    wipe: async () => void (await prisma.upstreamBudget.deleteMany()),
     async stop() {
+      await prisma.$disconnect();
       await pool.end();
       await database.drop();
     },

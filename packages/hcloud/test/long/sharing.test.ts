@@ -24,7 +24,7 @@ afterEach(async () => {
 const PATIENT_MS = 50_000;
 
 function startReplica(waitMsMax: number): HcloudClient {
-  const budgetStore = sharedStore(place.pool);
+  const budgetStore = sharedStore(place.prisma);
   const { client } = aClient({ baseUrl: upstream.baseUrl, budgetStore, waitMsMax, timeoutMs: 30_000 });
   closing.push(() => client.close());
   return client;
