@@ -111,7 +111,8 @@ export function observe(state: BudgetState, { limit, remaining, endedBefore }: O
   const limited = limit === null || limit === state.limit ? state : setLimit(state, limit);
   const level = levelOf(limited);
   const uncounted = committedOf(limited) + Math.max(0, limited.ended - endedBefore - 1);
-  const isFarAbove = level > remaining + 1 + rateOf(limited) * statementMsMax;
+  // Until the first statement the level was assumed.
+  const isFarAbove = state.limit === null || level > remaining + 1 + rateOf(limited) * statementMsMax;
   if (isFarAbove || level < remaining - uncounted) {
     return setLevelOf(limited, remaining - uncounted);
   }

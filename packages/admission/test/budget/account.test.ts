@@ -249,6 +249,16 @@ describe('statements', () => {
       expect(levelOf(state)).toBeCloseTo(719, 6);
     });
 
+    it('that is the first leaves out the calls under way, though all calls were there', () => {
+      const first = observe(anAccount({ level: 3_590, limit: null, out: 9, ended: 1 }), {
+        limit: 60,
+        remaining: 59,
+        endedBefore: 0,
+      });
+
+      expect(levelOf(first)).toBeCloseTo(50, 6);
+    });
+
     it.each([['-1'], ['1.5'], ['many'], ['1, 2'], ['']])('is ignored with the remaining budget %j', (remaining) => {
       expect(parseStatement({ 'ratelimit-remaining': remaining })).toBeNull();
     });
