@@ -227,12 +227,13 @@ describe('with any requests and any size of the budget', () => {
 
 /**
  * Requests that wait although a call is there for them, and refills that are lost in the meantime. The process that the
- * account heard of last asks at once again, for what it asked just now.
+ * account heard of last asks at once again, for what it asked just now. Of two in the same millisecond that is not known.
  */
 function idleIn(state: BudgetState): string[] {
   // The upstream's level is not known yet, so calls are made a few at a time.
   if (state.limit === null) return [];
-  const last = Object.entries(state.processes).find(([, { seenAt }]) => seenAt === state.at);
+  const heard = Object.entries(state.processes).filter(([, { seenAt }]) => seenAt === state.at);
+  const last = heard.length === 1 ? heard[0] : undefined;
   const requests = (last?.[1].waiting ?? []).flatMap((line) => Array.from({ length: line.count }, () => line));
   const asks = requests.map(({ class: callClass, flow, since }, id) => {
     return { id, class: callClass, flow, waitedMs: state.at - since, patienceMs: PATIENCE_MS };
