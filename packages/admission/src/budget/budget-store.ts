@@ -1,4 +1,4 @@
-import { type Prisma, readClock } from '@corral/database';
+import { type Prisma, readClock, rowClock, sqlText } from '@corral/database';
 import type { Metrics } from '@corral/service';
 import {
   type BudgetState,
@@ -40,27 +40,31 @@ export function memoryStore(): BudgetStore {
 /** Names the rows of this form. Those of others belong to processes of other versions. */
 const PREFIX = `${stateForm}:`;
 
+/** Longest wait for a process that is changing the account: less than `openBudget` waits for an answer. */
+const LOCK_TIMEOUT = '500ms';
+
 /** The accounts that all processes of an installation share, on the clock of Postgres. */
 export function sharedStore(prisma: Prisma): BudgetStore {
   return {
     update: (name, change) =>
       prisma.$transaction(async (tx) => {
         const project = `${PREFIX}${name}`;
-        // Counting the change locks the row.
-        const { state: text } = await tx.upstreamBudget.upsert({
-          where: { project },
-          create: { project, version: 1, state: '' },
-          update: { version: { increment: 1 } },
-        });
-        const updatedAt = await readClock(tx);
-        const { state, answer } = change(parseState(text), updatedAt.getTime());
-        await tx.upstreamBudget.update({ where: { project }, data: { state: JSON.stringify(state), updatedAt } });
+        // Counting the change locks the row. The clock is read after that.
+        const rows = await tx.$queryRaw<{ text: string; now: Date }[]>`
+          INSERT INTO upstream_budget AS kept (project, version, state)
+          SELECT ${project}, 1, '' FROM set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
+          ON CONFLICT (project) DO UPDATE SET version = kept.version + 1
+          RETURNING state AS text, ${sqlText(rowClock)} AS now`;
+        const [{ text, now }] = rows as [(typeof rows)[number]];
+        const { state, answer } = change(parseState(text), now.getTime());
+        await tx.$executeRaw`
+          UPDATE upstream_budget SET state = ${JSON.stringify(state)}, updated_at = ${now} WHERE project = ${project}`;
         return answer;
       }),
   };
 }
 
-/** Accounts stay for so long after the last call. Every budget is full again by then. */
+/** So long after its last call an account says nothing: every budget is full again by then. */
 const SHOWN_MS = 2 * 3_600_000;
 
 /** The budgets of all projects that were used recently, by project. For display. */

@@ -247,16 +247,23 @@ function reachAccount({ project, store = memoryStore(), onAway }: BudgetOptions,
   let seen: BudgetState | null = null;
   let isAway = false;
   let waitMs = waitingMsMin;
+  let lastUpdate: Promise<unknown> = Promise.resolve();
 
   const exchangeInTime = (told: Told) => {
     const late = new AbortController();
-    const update = store.update(project, (state, now) => {
-      // A request that was given up is told again: nothing of it may be charged when the store is back.
+    const update = async () => {
       late.signal.throwIfAborted();
-      const answer = exchange(state, process, told, now);
-      return { state: answer.state, answer };
-    });
-    return inTime(update, clock, late);
+      return store.update(project, (state, now) => {
+        // A request that was given up is told again: nothing of it may be charged when the store is back.
+        late.signal.throwIfAborted();
+        const answer = exchange(state, process, told, now);
+        return { state: answer.state, answer };
+      });
+    };
+    // One that was given up may go on with its connection. The next one begins when it has ended.
+    const updated = lastUpdate.then(update, update);
+    lastUpdate = updated;
+    return inTime(updated, clock, late);
   };
 
   return {

@@ -54,12 +54,12 @@ function moodyStore(clock: Clock) {
     for (const go of waiting) go();
     waiting = [];
   };
-  return { become, store };
+  return { become, store, stalled: () => waiting.length };
 }
 
 function start() {
   const { clock, pass } = virtualTime();
-  const { become, store } = moodyStore(clock);
+  const { become, store, stalled } = moodyStore(clock);
   const away: Error[] = [];
   const open = (): UpstreamBudget =>
     openBudget({ project: 'p', store, clock, now: clock.now, onAway: (error) => away.push(error) });
@@ -76,7 +76,7 @@ function start() {
     });
     await pass(1_000);
   };
-  return { become, away, open, call, calls: () => calls, refused, pass };
+  return { become, stalled, away, open, call, calls: () => calls, refused, pass };
 }
 
 const states = (remaining: number): CallEnd => ({ kind: 'answered', statement: { limit: 3_600, remaining } });
@@ -108,6 +108,20 @@ describe('while the store gives no answer', () => {
       }
     },
   );
+});
+
+it('has one request to the store at a time, also when it gives no answer', async () => {
+  const { become, stalled, open, call, calls, pass } = start();
+  const budget = open();
+  await call(budget, states(1_000));
+  become('when back');
+  for (let second = 0; second < 20; second += 1) await call(budget, lost);
+
+  expect(stalled()).toBe(1);
+  become('at once');
+  await pass(3_000);
+  await call(budget, lost);
+  expect(calls()).toBeGreaterThan(1);
 });
 
 const refusedFor = (ms: number): CallEnd => ({ kind: 'refused', statement: null, retryAfterMs: ms });
