@@ -100,12 +100,11 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
 
   /** Looks at the account then, if not earlier. */
   const lookBy = (at: number): void => {
-    lookAt = Math.min(lookAt, at);
+    lookAt = Math.min(lookAt, Math.max(at, lookedAt + gapMs));
     if (looking !== null || isClosed) return;
     cancelTimer();
     cancelTimer = clock.after(Math.max(0, lookAt - clock.now()), startLook, waiting.size > 0);
   };
-  const lookSoon = (): void => lookBy(Math.max(clock.now(), lookedAt + gapMs));
   const startLook = (): void => {
     looking = look().then(() => {
       looking = null;
@@ -149,7 +148,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
     underWay -= 1;
     ends.push({ turn, how, at: clock.now() });
     const isUrgent = how.kind === 'refused' || (how.kind === 'answered' && account.isSurprisedBy(how.statement));
-    if (isUrgent) lookSoon();
+    if (isUrgent) lookBy(clock.now());
     else lookBy(lookedAt + (waiting.size > 0 ? waitingMsMin : busyMs));
   };
 
@@ -189,10 +188,10 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
       };
       waiting.set(id, request);
       scope?.signal.addEventListener('abort', giveUp, { once: true });
-      lookSoon();
+      lookBy(clock.now());
     });
 
-  lookSoon();
+  lookBy(clock.now());
   return {
     async turn(want, patience) {
       const startedAt = clock.now();
