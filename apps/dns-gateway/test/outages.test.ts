@@ -65,6 +65,67 @@ describe('Postgres', () => {
     });
   });
 
+  describe('a Postgres outage before a write is sent', () => {
+    /** Another process changes the account of the budget, until the returned function is called or its connection breaks. */
+    async function takeAccount(): Promise<() => Promise<void>> {
+      const client = await gateway.pool.connect();
+      await client.query('BEGIN');
+      await client.query('SELECT FROM upstream_budget FOR UPDATE');
+      return async () => {
+        await client.query('ROLLBACK').catch(() => undefined);
+        client.release(true);
+      };
+    }
+
+    const isBegun = (name: string) =>
+      waitFor('the write to be begun', async () => (await auditOf(gateway, name)).length === 1);
+
+    it('that is short: it is sent once, and the write ends with the upstream’s result', async () => {
+      const patient = await startGateway({ beside: gateway, waitMsMax: 8_000 });
+      gateway.cloud.admin.resetCalls();
+      const giveBack = await takeAccount();
+      const body = { name: 'soon.acme', type: 'A', records: [{ value: '192.0.2.1' }] };
+      const answer = patient.call('POST', RRSETS, { body });
+      await isBegun('soon.acme');
+
+      await door.shut();
+      await door.open();
+      await giveBack();
+
+      expect((await answer).status).toBe(201);
+      expect(gateway.upstreamCalls()).toBe(1);
+      await patient.close();
+    });
+
+    it('that lasts: 503, and nothing is sent upstream', async () => {
+      gateway.cloud.admin.resetCalls();
+      const giveBack = await takeAccount();
+      const answer = create('later.acme');
+      await isBegun('later.acme');
+
+      await door.shut();
+      await giveBack();
+
+      expectUnavailable(await answer);
+      expect(gateway.upstreamCalls()).toBe(0);
+    });
+
+    it('that ends too late for the write: 503, nothing is sent upstream, and the audit log says why', async () => {
+      gateway.cloud.admin.resetCalls();
+      const giveBack = await takeAccount();
+
+      expectUnavailable(await create('late.acme'));
+      expect(gateway.upstreamCalls()).toBe(0);
+      const { rows } = await gateway.pool.query(
+        `SELECT state, refusal_code FROM dns_audit_entry WHERE name = 'late.acme'`,
+      );
+      expect(rows).toEqual([{ state: 'unsent', refusal_code: 'unavailable' }]);
+
+      await giveBack();
+      await waitFor('writes to work', async () => (await create('late.acme')).status === 201);
+    });
+  });
+
   describe('a Postgres outage during a write', () => {
     it('that is short: the write ends with the upstream’s result', async () => {
       gateway.cloud.admin.resetCalls();

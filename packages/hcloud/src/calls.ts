@@ -69,6 +69,7 @@ async function sendFor(
   for (let attempt = 0; ; attempt += 1) {
     const turned = await takeTurn(budget, want, { patienceMs: leftMs(), again, scope });
     if (turned.kind === 'aborted') return aborted;
+    if (turned.kind === 'no_account') return unreached ?? turned;
     if (turned.kind === 'too_long') {
       // When the upstream was out of reach meanwhile, the wait says nothing about the budget.
       return unreached !== undefined && turned.usedUp !== 'places' ? unreached : { ...turned, kind: 'throttled' };
@@ -134,6 +135,8 @@ export async function performRead<T>(deps: CallDeps, reading: Reading<T>): Promi
   for (;;) {
     const turned = await takeTurn(deps.budget, want, { patienceMs: leftMs(reading.turnMsMax), again, scope });
     if (turned.kind === 'aborted') throw new UpstreamUnavailable('the caller gave up before it was asked');
+    if (turned.kind === 'no_account')
+      throw new UpstreamUnavailable(failure ?? 'the account of its budget is out of reach');
     if (turned.kind === 'too_long') {
       throw new UpstreamUnavailable(failure ?? 'its budget is used up', turned.retryAfterSeconds);
     }
@@ -198,7 +201,7 @@ function endOf(exchange: Exchange, nowMs: number): CallEnd {
 }
 
 /** What one call of a write came to. A 429 is no outcome yet: the budget decides whether to wait. */
-export type WriteCall = Exclude<WriteOutcome, { kind: 'throttled' }> | { kind: 'rate_limited' };
+export type WriteCall = Exclude<WriteOutcome, { kind: 'throttled' | 'no_account' }> | { kind: 'rate_limited' };
 
 /** What one call of a read came to. */
 export type ReadCall =

@@ -74,6 +74,8 @@ export type WriteOutcome =
    * wait
    */
   | { kind: 'throttled'; retryAfterSeconds: number; resetAt: Date; usedUp: Lack }
+  /** the account of the budget is out of reach: nothing happened, nothing will be sent later */
+  | { kind: 'no_account' }
   /** the upstream refuses our own token: nothing happened, our fault */
   | { kind: 'credentials_refused'; status: number; code: string };
 

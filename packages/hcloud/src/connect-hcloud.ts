@@ -38,7 +38,7 @@ export function connectHcloud(options: HcloudOptions): HcloudClient {
   const budget = openBudget({
     project: projectOf(baseUrl, token),
     store: options.budgetStore,
-    onAway: (error) => log.warn('upstream budget not shared for now', { error }),
+    onAway: (error) => log.warn('upstream budget out of reach: nothing is sent upstream', { error }),
     onTurn: options.onTurn,
     now,
   });

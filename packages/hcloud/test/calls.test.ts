@@ -347,6 +347,18 @@ describe('reads', () => {
       expect(logged).toEqual([expect.stringContaining('upstream refuses our token')]);
     });
 
+    it('without an account of the budget fails with that reason, and writes say so too: no call is made', async () => {
+      const budgetStore = { update: () => Promise.reject(new Error('away')) };
+      const { client, calls, logged } = aClient({ waitMsMax: 100, budgetStore });
+
+      await expect(client.readRrset(7001, 'app', 'A')).rejects.toMatchObject({
+        reason: 'the account of its budget is out of reach',
+      });
+      expect(await client.write(aWrite())).toEqual({ kind: 'no_account' });
+      expect(calls).toEqual([]);
+      expect(logged).toEqual([expect.stringContaining('upstream budget out of reach: nothing is sent upstream')]);
+    });
+
     it('that gets 429 is repeated after the time that the upstream states', async () => {
       const { client } = aClient({ waitMsMax: 60_000 });
       upstream().get(path).reply(429, anError('rate_limit_exceeded'), { 'Retry-After': '1' });

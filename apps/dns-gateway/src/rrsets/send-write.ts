@@ -18,6 +18,7 @@ import { followActions } from '../actions/follow-actions.js';
 import {
   changesAreHeld,
   DnsError,
+  databaseUnavailable,
   quotaExceeded,
   setIsBusy,
   teamSuspended,
@@ -94,7 +95,7 @@ async function sendOnce(services: Services, request: CheckedWrite, requestHash: 
     begin: () => begin(services, request, requestHash).catch((error: unknown) => noteRefused(services, request, error)),
     async send() {
       const outcome = await upstream.write(request.upstream, { scope });
-      isUnsent = outcome.kind === 'unreached' || outcome.kind === 'throttled';
+      isUnsent = ['unreached', 'throttled', 'no_account'].includes(outcome.kind);
       return outcome;
     },
     settle: (lease) => outside(scope, () => settleOwn(services, request, lease)),
@@ -170,6 +171,8 @@ async function answerOf(
       throw upstreamUnavailable(new Error(`the upstream refuses the gateway's token: ${result.code}`), {
         waitingHelps: false,
       });
+    case 'no_account':
+      throw databaseUnavailable(new Error('the account of the upstream budget is out of reach'));
     case 'throttled':
       if (result.usedUp === 'places') throw tooManyWait(result.retryAfterSeconds);
       throw upstreamUsedUp(result.usedUp, {

@@ -172,7 +172,7 @@ function flowsOf(state: BudgetState): FlowReading[] {
 /** How a request for a turn ended. */
 export interface TurnTaken {
   readonly class: CallClass;
-  readonly outcome: 'go' | 'refused' | 'aborted';
+  readonly outcome: 'go' | 'refused' | 'aborted' | 'no_account';
   readonly ms: number;
 }
 

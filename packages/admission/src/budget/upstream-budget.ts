@@ -34,6 +34,8 @@ export type Lack = UsedUp | 'places';
 export type Turned =
   | { readonly kind: 'go'; readonly turn: Turn }
   | { readonly kind: 'aborted' }
+  /** The account is out of reach, or this process takes part no more: nothing is known of the budget, and nothing may be sent. */
+  | { readonly kind: 'no_account' }
   /** No turn in time: nothing will be sent later. A team's turn is kept from `resetAt` on. */
   | { readonly kind: 'too_long'; readonly retryAfterSeconds: number; readonly resetAt: Date; readonly usedUp: Lack };
 
@@ -72,7 +74,7 @@ const idleMs = 10_000;
 /** Longest wait for the store, and how often it is asked while it is away. */
 const storeMs = 1_000;
 const retryMs = 1_000;
-const outOfReach = { kind: 'refused', retryAfterMs: retryMs, usedUp: 'budget' } as const;
+const noAccount = { kind: 'no_account' } as const;
 const unknownTime = { kind: 'wait', waitMs: null } as const;
 
 interface Waiting {
@@ -81,7 +83,7 @@ interface Waiting {
   readonly isAgain: boolean;
   readonly since: number;
   deadline: number;
-  readonly decide: (answer: Answer | { readonly kind: 'aborted' }) => void;
+  readonly decide: (answer: Answer | typeof noAccount) => void;
 }
 
 /** Takes part in the budget of a project: gives each call of this process its turn. */
@@ -123,7 +125,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
     if (answers === null) {
       ends = [...told, ...ends];
       const now = clock.now();
-      for (const { deadline, decide } of waiting.values()) decide(deadline <= now ? outOfReach : unknownTime);
+      for (const { deadline, decide } of waiting.values()) decide(deadline <= now ? noAccount : unknownTime);
       return;
     }
     for (const [id, answer] of answers) {
@@ -156,7 +158,6 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
     const retryAfterSeconds = secondsOf(retryAfterMs);
     return { kind: 'too_long', retryAfterSeconds, resetAt: new Date(wallClock() + retryAfterSeconds * 1_000), usedUp };
   };
-  const closed = { kind: 'refused', retryAfterMs: 0, usedUp: 'budget' } as const;
 
   const wait = (want: Want, { patienceMs, again = false, scope }: Patience): Promise<Turned> =>
     new Promise((resolve) => {
@@ -197,7 +198,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
       const startedAt = clock.now();
       const turned = patience.scope?.signal.aborted
         ? ({ kind: 'aborted' } as const)
-        : await (isClosed ? tooLong(closed) : wait(want, patience));
+        : await (isClosed ? noAccount : wait(want, patience));
       const outcome = turned.kind === 'too_long' ? 'refused' : turned.kind;
       onTurn({ class: want.class, outcome, ms: clock.now() - startedAt });
       return turned;
@@ -211,7 +212,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
       // Requests that wait here get a time. Whichever process they reach then serves them.
       for (const request of waiting.values()) request.deadline = clock.now();
       await look();
-      for (const { decide } of waiting.values()) decide(closed);
+      for (const { decide } of waiting.values()) decide(noAccount);
     },
   };
 }

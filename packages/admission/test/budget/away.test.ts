@@ -39,8 +39,10 @@ function moodyStore(clock: Clock) {
   let state: BudgetState | null = null;
   let answers: 'at once' | 'late' | 'when back' | 'never' = 'at once';
   let waiting: (() => void)[] = [];
+  let updates = 0;
   const store: BudgetStore = {
     async update(_project, change) {
+      updates += 1;
       if (answers === 'never') throw new Error('away');
       if (answers === 'when back') await new Promise<void>((resolve) => waiting.push(resolve));
       const changed = change(state, clock.now());
@@ -54,29 +56,28 @@ function moodyStore(clock: Clock) {
     for (const go of waiting) go();
     waiting = [];
   };
-  return { become, store, stalled: () => waiting.length };
+  return { become, store, stalled: () => waiting.length, updates: () => updates };
 }
 
 function start() {
   const { clock, pass } = virtualTime();
-  const { become, store, stalled } = moodyStore(clock);
+  const { store, ...mood } = moodyStore(clock);
   const away: Error[] = [];
   const open = (): UpstreamBudget =>
     openBudget({ project: 'p', store, clock, now: clock.now, onAway: (error) => away.push(error) });
   let calls = 0;
-  const refused: (Turned & { kind: 'too_long'; waitedMs: number })[] = [];
+  const refused: { readonly turned: Turned; readonly waitedMs: number }[] = [];
   /** Asks for a call, and lets a second pass. */
   const call = async (budget: UpstreamBudget, how: CallEnd): Promise<void> => {
     const since = clock.now();
     void budget.turn({ class: 'write', flow: 'acme' }, { patienceMs: 5_000 }).then((turned) => {
-      if (turned.kind === 'too_long') refused.push({ ...turned, waitedMs: clock.now() - since });
-      if (turned.kind !== 'go') return;
+      if (turned.kind !== 'go') return void refused.push({ turned, waitedMs: clock.now() - since });
       calls += 1;
       budget.end(turned.turn, how);
     });
     await pass(1_000);
   };
-  return { become, stalled, away, open, call, calls: () => calls, refused, pass };
+  return { ...mood, away, open, call, calls: () => calls, refused, pass };
 }
 
 const states = (remaining: number): CallEnd => ({ kind: 'answered', statement: { limit: 3_600, remaining } });
@@ -101,10 +102,10 @@ describe('while the store gives no answer', () => {
       expect(away).toHaveLength(1);
       expect(calls() - 1 + refused.length).toBe(60);
       expect(calls()).toBeGreaterThan(1);
-      for (const { waitedMs, retryAfterSeconds, usedUp } of refused) {
+      for (const { waitedMs, turned } of refused) {
         expect(waitedMs).toBeGreaterThanOrEqual(5_000);
         expect(waitedMs).toBeLessThanOrEqual(7_000);
-        expect([retryAfterSeconds, usedUp]).toEqual([1, 'budget']);
+        expect(turned).toEqual({ kind: 'no_account' });
       }
     },
   );
@@ -122,6 +123,20 @@ it('has one request to the store at a time, also when it gives no answer', async
   await pass(3_000);
   await call(budget, lost);
   expect(calls()).toBeGreaterThan(1);
+});
+
+it('asks the store once for requests whose patience ends within 25 ms', async () => {
+  const { become, updates, open, pass } = start();
+  const budget = open();
+  become('never');
+  await pass(1_000);
+  const before = updates();
+  const patience = Array.from({ length: 100 }, (_, index) => 500 + index);
+  const turns = patience.map((patienceMs) => budget.turn({ class: 'write', flow: 'acme' }, { patienceMs }));
+  await pass(700);
+
+  expect(await Promise.all(turns)).toEqual(patience.map(() => ({ kind: 'no_account' })));
+  expect(updates() - before).toBeLessThanOrEqual(1 + 100 / 25 + 1);
 });
 
 const refusedFor = (ms: number): CallEnd => ({ kind: 'refused', statement: null, retryAfterMs: ms });

@@ -104,6 +104,7 @@ export async function simulate(world: World): Promise<Outcome> {
     const turned = await budget.turn(want, { patienceMs: world.patienceMs });
     const at = events.now();
     if (dead.has(arrival.replica) || turned.kind === 'aborted') return;
+    if (turned.kind === 'no_account') return fail(new Error('The account is always there.'));
     const ended = { arrival, at, waitMs: at - arrival.at };
     if (turned.kind === 'too_long') {
       const late = { ...ended, retryMs: turned.retryAfterSeconds * 1_000, usedUp: turned.usedUp };

@@ -61,6 +61,7 @@ function deletionOf(result: PerformedWrite): Deletion {
       return { kind: 'refused' };
     case 'unreached':
     case 'credentials_refused':
+    case 'no_account':
       return { kind: 'away' };
     case 'throttled':
       return { kind: 'throttled', retryAfterSeconds: result.retryAfterSeconds };

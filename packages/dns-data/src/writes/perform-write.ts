@@ -52,7 +52,7 @@ export type PerformedWrite =
   /** The request certainly did not reach the upstream. */
   | Unsent;
 
-type Unsent = Extract<WriteOutcome, { kind: 'unreached' | 'credentials_refused' | 'throttled' }>;
+type Unsent = Extract<WriteOutcome, { kind: 'unreached' | 'credentials_refused' | 'throttled' | 'no_account' }>;
 
 const FINISH_TRIES = 4;
 
@@ -133,6 +133,9 @@ async function conclude(
       return outcome;
     case 'throttled':
       await finish(deps, lease, key, { state: 'unsent', code: 'rate_limit_exceeded' });
+      return outcome;
+    case 'no_account':
+      await finish(deps, lease, key, { state: 'unsent', code: 'unavailable' });
       return outcome;
     default:
       return assertNever(outcome);

@@ -74,6 +74,7 @@ describe('the deletion of a set left behind by an ended demo', () => {
       'unsent',
       true,
     ],
+    ['without an account of the budget', { kind: 'no_account' }, { kind: 'away' }, 'unsent', true],
     [
       'without budget',
       { kind: 'throttled', retryAfterSeconds: 7, resetAt: new Date(), usedUp: 'share' },
