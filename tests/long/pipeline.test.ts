@@ -74,8 +74,8 @@ it(
     // What the command says is what it was answered.
     const programs = [...system.apis, ...system.reconcilers];
     const crashes = { seed, programs, answers: corral.lines, isEnough: (kills: number) => kills >= KILLS };
-    const { problems } = await whileCrashing(crashes, async ({ kills }) => {
-      for (let round = 0; round < 2 || kills() < KILLS; round += 1) {
+    const { problems } = await whileCrashing(crashes, async ({ isOver }) => {
+      for (let round = 0; round < 2 || !isOver(); round += 1) {
         for (const name of names.filter((_name, at) => at % 2 === round % 2))
           declared.set(name, (declared.get(name) ?? 0) + 1);
         await apply();

@@ -15,6 +15,8 @@ export interface Crashes {
   isEnough(kills: number): boolean;
   /** The longest pause before a kill. The default is 1,500. */
   readonly pauseMsMax?: number;
+  /** How many programs may be down at the same time. The default is 2, so that most of them work. */
+  readonly downMax?: number;
   /** Faults that are injected one after the other. */
   readonly faults?: {
     readonly cloud: Pick<LocalCloud, 'addFaults' | 'clearFaults'>;
@@ -49,18 +51,24 @@ export async function whileCrashing(crashes: Crashes, work: (run: Crashing) => P
   const onKill = (): void => {
     kills += 1;
   };
-  const crashing = Promise.all([
+  /** What cannot go on ends the run, and says why. */
+  const onFailure = (error: unknown): void => {
+    isDone = true;
+    report(String(error));
+  };
+  const crashing = [
     killInTurns(crashes, { isOver, onKill, report }),
     ...(faults === undefined ? [] : [breakCloud(faults, { seed: seed + 1, isOver })]),
     ...disturbances.map((disturb) => disturb(isOver)),
-  ]);
-  try {
-    await work({ isOver, kills: () => kills, report });
-  } finally {
-    isDone = true;
-    await crashing;
-    await Promise.all(programs.map((program) => program.untilReady()));
-  }
+  ].map((each) => each.catch(onFailure));
+  const failure = await work({ isOver, kills: () => kills, report }).then(
+    () => null,
+    (cause: unknown) => ({ cause }),
+  );
+  isDone = true;
+  await Promise.all(crashing);
+  await Promise.all(programs.map((program) => program.untilReady().catch(onFailure)));
+  if (failure !== null) throw new Error([failure.cause, ...problems].join('\n'), failure);
   return { kills, problems };
 }
 
@@ -85,18 +93,19 @@ const ANSWERS_PER_TURN = 10;
 
 /**
  * Kills processes in turn, two at a time: before the next kill, the last process is ready again and clients got answers.
- * So most processes work at any moment, however slow the machine is, and a killed process has worked for any length of
- * time. All are killed about equally often, so that work that waits for the restart of each of them gets done.
+ * So, unless more may be down, most processes work at any moment, however slow the machine is, and a killed process has worked for any
+ * length of time. All are killed about equally often, so that work that waits for the restart of each of them gets done.
  */
 async function killInTurns(
-  { seed, programs, answers, pauseMsMax = 1_500 }: Crashes,
+  { seed, programs, answers, pauseMsMax = 1_500, downMax = 2 }: Crashes,
   { isOver, onKill, report }: { isOver(): boolean; onKill(): void; report(problem: string): void },
 ): Promise<void> {
   const free = [...programs];
   const killsOf = new Map(programs.map((program) => [program, 0]));
   const killAndStart = async (program: Program): Promise<void> => {
     const ended = await Promise.race([program.exited, pause(0).then(() => null)]);
-    if (ended !== null) report(`${program.name} ended by itself: ${JSON.stringify(ended)}\n${program.output()}`);
+    if (ended !== null && !lostItsPort(program))
+      report(`${program.name} ended by itself: ${JSON.stringify(ended)}\n${program.output()}`);
     await program.kill();
     killsOf.set(program, (killsOf.get(program) ?? 0) + 1);
     onKill();
@@ -123,13 +132,17 @@ async function killInTurns(
         await pause(againMs);
         await killAndStart(program);
       }
-      await program.untilReady().catch((error: unknown) => report(String(error)));
+      await program.untilReady().catch((error: unknown) => lostItsPort(program) || report(String(error)));
       free.push(program);
       await untilAnswered();
     }
   };
-  await Promise.all([0, 1].map((number) => lane(drawer(turnArbitrary(pauseMsMax), seed + 100 + number))));
+  const lanes = Array.from({ length: downMax }, (_, number) => number);
+  await Promise.all(lanes.map((number) => lane(drawer(turnArbitrary(pauseMsMax), seed + 100 + number))));
 }
+
+/** Other programs of the machine may take the port of one that is down. */
+const lostItsPort = (program: Program): boolean => /another process uses it/i.test(program.output());
 
 const RULES_MAX = 8;
 const EVERY_MS = 400;

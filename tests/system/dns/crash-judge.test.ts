@@ -1,5 +1,7 @@
+import { waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import { type AuditEntry, findUnmatched, replay } from '../../support/crashes/dns-history.js';
+import { whileCrashing } from '../../support/crashes/while-crashing.js';
 import type { UpstreamWrite } from '../../support/system/local-cloud.js';
 
 /* The judge of the crash test must detect each kind of fault: a judge that detects nothing would always pass. */
@@ -107,5 +109,16 @@ describe('the replay of the log', () => {
 
   it('leaves out writes whose action failed', () => {
     expect(replay([write(1, add, failed)]).sets.size).toBe(0);
+  });
+});
+
+describe('a run with crashes', () => {
+  it('ends and says why as soon as a store does not come back', async () => {
+    const disturbances = [() => Promise.reject(new Error('Postgres does not start'))];
+    const crashes = { seed: 1, programs: [], downMax: 0, disturbances, answers: () => 0, isEnough: () => false };
+
+    const { problems } = await whileCrashing(crashes, ({ isOver }) => waitFor('the run to be over', isOver));
+
+    expect(problems).toEqual(['Error: Postgres does not start']);
   });
 });

@@ -37,7 +37,7 @@ const ALARMING = /unexpected error ends the process|unhandled ?rejection|MaxList
 const ends: Ends = [];
 afterEach(() => undo(ends));
 
-interface Plan extends Pick<Crashes, 'programs' | 'disturbances' | 'pauseMsMax'> {
+interface Plan extends Pick<Crashes, 'programs' | 'disturbances' | 'downMax' | 'pauseMsMax'> {
   readonly urls: readonly string[];
   readonly isEnough?: (answered: readonly AnsweredWrite[]) => boolean;
   readonly beside?: (run: Crashing, answered: readonly AnsweredWrite[]) => Promise<unknown>;
@@ -121,7 +121,7 @@ describe('gateways and reconcilers', () => {
 
   if (minutes === 0 || isSoak) return;
   it(
-    `lose and invent nothing with jobs and limits on Postgres, where every gateway may be killed (seed ${seed})`,
+    `lose and invent nothing with jobs and limits on Postgres, where all may be down at once (seed ${seed})`,
     async () => {
       const limits = { recordsPerTeam: 48 };
       const system = await startSystem({
@@ -135,7 +135,8 @@ describe('gateways and reconcilers', () => {
       const { gateways, reconcilers } = system;
 
       const urls = gateways.map((gateway) => gateway.url);
-      const { kills, answered } = await crash(system, { urls, programs: [...gateways, ...reconcilers] });
+      const programs = [...gateways, ...reconcilers];
+      const { kills, answered } = await crash(system, { urls, programs, downMax: programs.length });
 
       const judged = await expectNothingLostOrInvented(system, answered, limits);
       process.stderr.write(`${JSON.stringify({ minutes, kills, answered: answered.length, ...judged })}\n`);
