@@ -30,8 +30,9 @@ import { findBrokenRules } from '../../../support/crashes/row-judge.js';
 import { type Crashing, whileCrashing } from '../../../support/crashes/while-crashing.js';
 
 const SERVERS = 3;
-/** The changes continue for this many kills. */
+/** The changes continue for this many kills. The kills continue until all servers are released, but at most this many more. */
 const KILLS = 5;
+const KILLS_AFTERWARDS = 4;
 const LANES = 2;
 /** Adoptions per lane: below the quota, with room for servers that are being detached. */
 const SERVERS_PER_LANE = 20;
@@ -192,21 +193,25 @@ describe('while processes are killed', () => {
       const endsAt = performance.now() + minutes * 60_000;
       const adopted: Adopted[] = [];
       const next = drawer(turns, seed);
-      const changes = async ({ isOver, report }: Crashing): Promise<void> => {
-        while (!isOver()) {
+      let killsMax = Number.POSITIVE_INFINITY;
+      const hasEnough = ({ isOver, kills }: Crashing): boolean =>
+        isOver() || (kills() >= KILLS && performance.now() >= endsAt);
+      const changes = async (run: Crashing): Promise<void> => {
+        while (!hasEnough(run)) {
           const { maximum, thinkMs } = next();
           const { status, text } = await pool.put(maximum);
           // Servers that are leaving can be claimed once they have left.
-          if (![200, 201, 202, 409].includes(status)) report(`${maximum} servers were answered ${status} ${text}`);
+          if (![200, 201, 202, 409].includes(status)) run.report(`${maximum} servers were answered ${status} ${text}`);
           await pause(thinkMs);
         }
+        killsMax = run.kills() + KILLS_AFTERWARDS;
         await waitFor('all servers to be claimed', async () => (await pool.put(SERVERS)).status < 300, patience);
         await pool.untilBacked(SERVERS);
         await waitFor('the pool to shrink to nothing', async () => (await pool.put(0)).status < 300, patience);
         await pool.untilAllFree();
       };
-      const adoptions = async ({ isOver }: Crashing): Promise<void> => {
-        for (let number = 0; number < SERVERS_PER_LANE && !isOver(); number += 1) {
+      const adoptions = async (run: Crashing): Promise<void> => {
+        for (let number = 0; number < SERVERS_PER_LANE && !hasEnough(run); number += 1) {
           adopted.push(await adoptOne(system, adopter, number, patience));
         }
       };
@@ -215,7 +220,7 @@ describe('while processes are killed', () => {
         programs: [...system.apis, ...system.reconcilers],
         faults: { cloud: system.cloud, of: providerFaults },
         answers: () => answersTo(system),
-        isEnough: (kills: number) => kills >= KILLS && performance.now() >= endsAt,
+        isEnough: (kills: number) => kills >= killsMax,
       };
       const { kills, problems } = await whileCrashing(crashes, (run) =>
         Promise.all([changes(run), ...Array.from({ length: LANES }, () => adoptions(run))]),
