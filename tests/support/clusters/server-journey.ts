@@ -12,8 +12,8 @@ export interface HeldServer {
   readonly location: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly rebuilds: number;
-  readonly powerOffs: number;
-  readonly deletedBy: string | null;
+  /** Requests that Corral must never send. */
+  readonly harms: readonly string[];
 }
 
 export const adoptedServersPath = '/connections/main/adopted-servers/';

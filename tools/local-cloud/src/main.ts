@@ -1,4 +1,8 @@
+import { UnusableState } from './journal.js';
 import { startLocalCloud } from './start-local-cloud.js';
+
+/** `EX_CONFIG` of sysexits.h: a restart without a change is pointless. */
+const EXIT_CONFIG = 78;
 
 const text = (name: string): string => process.env[`LOCAL_CLOUD_${name}`]?.trim() ?? '';
 
@@ -42,6 +46,10 @@ const cloud = await startLocalCloud({
     wakeMs: 'GARDEN_WAKE_MS',
     deleteMs: 'GARDEN_DELETE_MS',
   }),
+}).catch((error: unknown) => {
+  if (!(error instanceof UnusableState)) throw error;
+  process.stderr.write(`${error.message}\n`);
+  process.exit(EXIT_CONFIG);
 });
 
 // Registered before the ready line is printed: its reader may stop the process immediately.

@@ -1,19 +1,22 @@
 import { createHash } from 'node:crypto';
 
+/** What a project token may do at the provider. */
+export type TokenState = 'known' | 'read-only' | 'unknown';
+
 /** The tokens of cloud projects, one for each. Tokens can be added at run time. */
 export class ProjectTokens {
-  readonly #known: Set<string>;
+  readonly #states = new Map<string, TokenState>();
 
   constructor(tokens: Iterable<string>) {
-    this.#known = new Set(tokens);
+    for (const token of tokens) this.set(token, 'known');
   }
 
-  add(token: string): void {
-    this.#known.add(token);
+  set(token: string, state: TokenState): void {
+    this.#states.set(token, state);
   }
 
-  has(token: string): boolean {
-    return this.#known.has(token);
+  stateOf(token: string): TokenState {
+    return this.#states.get(token) ?? 'unknown';
   }
 
   /** Stable for a token, so that its servers are found again after a restart. */

@@ -10,6 +10,7 @@ const SETS = '/zones/example.net/rrsets';
 let cloud: TestCloud;
 beforeAll(async () => {
   cloud = await startTestCloud();
+  cloud.admin.addServer(TOKEN, { id: 4_700 });
 });
 afterAll(() => cloud.close());
 
@@ -67,6 +68,58 @@ describe('a refusal', () => {
     const answer = await cloud.call(method, path, body);
 
     expect([answer.status, answer.body]).toEqual([status, { error: { code, message, details: null } }]);
+  });
+
+  it.each<[string, string, unknown, string]>([
+    ['POST', SETS, { name: 'a', type: 'A', records: records('x'), labels: { 'a b': '' } }, 'labels'],
+    ['POST', '/placement_groups', { name: 'a', labels: { a: 'b c' } }, 'labels'],
+    ['PUT', '/servers/4700', { labels: { a: '-' } }, 'labels'],
+    ['POST', '/servers/4700/actions/rebuild', { image: 161_547_269, user_data: 'é'.repeat(16_385) }, 'user_data'],
+    ...['a>1', 'a!=b', '!a=b', 'a in (b', ',', 'a=b c'].map((selector): [string, string, unknown, string] => [
+      'GET',
+      `/servers?label_selector=${encodeURIComponent(selector)}`,
+      undefined,
+      'label_selector',
+    ]),
+  ])('of %s %s names the field', async (method, path, body, field) => {
+    const { status, body: answer } = await cloud.call(method, path, body);
+
+    expect([status, answer.error.code, answer.error.details.fields[0].name]).toEqual([422, 'invalid_input', field]);
+  });
+
+  it('of a write with a token that may only read names it', async () => {
+    cloud.admin.addProjectToken('reader', { readOnly: true });
+    const call = (method: string) =>
+      cloud.call(method, '/placement_groups', undefined, { Authorization: 'Bearer reader' });
+
+    const answers = [await call('GET'), await call('POST')];
+
+    expect(answers.map(({ status, body }) => [status, body.error?.code])).toEqual([
+      [200, undefined],
+      [401, 'token_readonly'],
+    ]);
+  });
+
+  it.each([
+    ['POST', '/actions/poweroff', 'poweroff'],
+    ['POST', '/actions/change_protection', 'change_protection'],
+    ['DELETE', '', 'delete'],
+  ])('of what Corral must never ask for is remembered: %s of a server%s', async (method, path, harm) => {
+    const { id } = cloud.admin.addServer(TOKEN);
+
+    const statuses = [
+      await cloud.call(method, `/servers/${id}${path}`),
+      await cloud.call(method, `/servers/${id}${path}`),
+    ];
+
+    expect(statuses.map(({ status }) => status)).toEqual([405, 405]);
+    expect(cloud.admin.servers().find((server) => server.id === id)?.harms).toEqual([harm, harm]);
+  });
+
+  it('of a second placement group of the same name is a conflict', async () => {
+    const make = () => cloud.call('POST', '/placement_groups', { name: 'twice' });
+
+    expect([(await make()).status, (await make()).body.error.code]).toEqual([201, 'uniqueness_error']);
   });
 
   it.each<[Record<string, string>, string]>([
@@ -135,8 +188,8 @@ describe('a restart', () => {
     });
 
     expect([await run(read), await run(read)]).toEqual([before, before]);
-    // Two zones with two sets, two more sets, three actions.
-    expect(readFileSync(journal(), 'utf8').trim().split('\n')).toHaveLength(11);
+    // The form, two zones with two sets, two more sets, three actions.
+    expect(readFileSync(journal(), 'utf8').trim().split('\n')).toHaveLength(12);
     expect((await run((own) => createOn(own, 'd'))).body.action.id).toBe(880004);
   });
 
@@ -167,8 +220,8 @@ describe('a restart', () => {
   });
 
   it('refuses a journal with damage elsewhere, and says what to do', async () => {
-    appendFileSync(journal(), '{"half\n[]\n');
+    appendFileSync(journal(), '{"form":2}\n{"half\n[]\n');
 
-    await expect(startTestCloud({ dataDir })).rejects.toThrow(/dns\.jsonl is damaged at line 1\. Delete the file/);
+    await expect(startTestCloud({ dataDir })).rejects.toThrow(/dns\.jsonl is damaged at line 2\. Delete the file/);
   });
 });

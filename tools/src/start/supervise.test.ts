@@ -16,6 +16,17 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+it('gives up on a program that cannot start as things are, with its last words', async () => {
+  const [file, logFile] = [join(folder, 'program.mjs'), join(folder, 'program.log')];
+  await writeFile(file, "console.error('Its folder is of another version.'); process.exit(78)");
+  const spec = { name: 'program', file, env: {}, readyUrl: await closedUrl(), logFile };
+  supervised = supervise(spec, (line) => {
+    throw new Error(line);
+  });
+
+  await expect(supervised.ready).rejects.toThrow(/^Its folder is of another version\.$/);
+});
+
 /** @returns what is said when the program ends */
 async function saidOf(program: string): Promise<string> {
   const [file, logFile] = [join(folder, 'program.mjs'), join(folder, 'program.log')];

@@ -14,20 +14,28 @@ export interface ProgramSpec {
 }
 
 export interface Supervised {
-  /** Resolves when the program first answers at `readyUrl`. @throws Error with the name of the log file if it does not */
+  /**
+   * Resolves when the program first answers at `readyUrl`.
+   *
+   * @throws Error with the last words of a program that cannot start as things are, or the name of the log file of one that is not ready
+   */
   readonly ready: Promise<void>;
   stop(): Promise<void>;
 }
+
+/** `EX_CONFIG` of sysexits.h: a restart without a change is pointless. */
+const EXIT_CONFIG = 78;
 
 const READY_MS = 120_000;
 const RESTART_MS = 1_000;
 const STOP_MS = 15_000;
 
-/** Runs a program until it is stopped, and restarts it whenever it ends by itself. It never outlives us. */
+/** Runs a program until it is stopped, and restarts it whenever it ends by itself, unless that is pointless. It never outlives us. */
 export function supervise(spec: ProgramSpec, say: (line: string) => void): Supervised {
   const stopping = new AbortController();
   let child: ChildProcess | undefined;
   let wasReady = false;
+  const hopeless = Promise.withResolvers<never>();
 
   const runs = (async () => {
     while (!stopping.signal.aborted) {
@@ -36,6 +44,8 @@ export function supervise(spec: ProgramSpec, say: (line: string) => void): Super
       const how = await running.exited;
       if (stopping.signal.aborted) return;
       const words = running.lastWords();
+      if (!wasReady && child.exitCode === EXIT_CONFIG)
+        return hopeless.reject(new Error(words === '' ? `${spec.name} exited (${how})` : words));
       say(
         `${spec.name} exited (${how}). Restarting it; its log is ${spec.logFile}${words === '' ? '' : `, which ends with:\n${words}`}`,
       );
@@ -43,11 +53,12 @@ export function supervise(spec: ProgramSpec, say: (line: string) => void): Super
     }
   })();
 
-  const ready = waitFor(
+  const answers = waitFor(
     `${spec.name} to be ready (its log is ${spec.logFile})`,
     async () => stopping.signal.aborted || (await fetch(spec.readyUrl)).ok,
     { timeoutMs: READY_MS },
-  ).then(() => {
+  );
+  const ready = Promise.race([answers, hopeless.promise]).then(() => {
     wasReady = true;
   });
 

@@ -38,8 +38,7 @@ describe('adoptions', () => {
         expect(at.atProvider(serverId)).toMatchObject({
           rebuilds: 1,
           imageId,
-          powerOffs: 0,
-          deletedBy: null,
+          harms: [],
           userData: expect.stringMatching(/^#cloud-config\n/),
           labels: { env: 'prod', 'corral.dev/claim': row?.claim_token },
         });

@@ -112,7 +112,7 @@ async function adoptServers(owner: ClusterTeam): Promise<number[]> {
 async function expectUnharmed(ids: readonly number[]): Promise<void> {
   const held = await heldById();
   for (const id of ids) {
-    expect(held.get(id)).toMatchObject({ powerOffs: 0, deletedBy: null });
+    expect(held.get(id)).toMatchObject({ harms: [] });
     expect(held.get(id)?.labels).toEqual({ ...otherLabels, 'corral.dev/claim': expect.any(String) });
   }
   const calls = Object.keys(await system.cloud.calls());
@@ -256,7 +256,7 @@ describe('while processes are killed', () => {
     const held = await heldById();
     for (const { serverId, operation, isDetached } of adopted) {
       const server = held.get(serverId) as HeldServer;
-      expect(server).toMatchObject({ powerOffs: 0, deletedBy: null });
+      expect(server).toMatchObject({ harms: [] });
       expect(isDetached ? ['succeeded', 'superseded'] : ['succeeded']).toContain(operation.state);
       if (operation.state === 'succeeded') expect([serverId, server.rebuilds]).toEqual([serverId, 1]);
       expect(server.rebuilds).toBeLessThanOrEqual(1);

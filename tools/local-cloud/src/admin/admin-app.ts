@@ -20,7 +20,7 @@ const adminRoutes = (admin: LocalCloudAdmin): Routes => ({
   [`PUT ${RRSET}`]: (req) => ({ rrset: admin.putRrset(...rrsetOf(req), req.body) }),
   [`DELETE ${RRSET}`]: (req) => admin.deleteRrset(...rrsetOf(req)),
   'GET /admin/mails': () => ({ mails: admin.mails() }),
-  'POST /admin/project-tokens': ({ body }) => admin.addProjectToken(body.token),
+  'POST /admin/project-tokens': ({ body }) => admin.addProjectToken(body.token, body),
   'GET /admin/servers': () => ({ servers: admin.servers() }),
   'POST /admin/servers': ({ body: { token, ...options } }) => ({ server: admin.addServer(token, options) }),
   'GET /admin/garden/shoot-history': () => ({ shoots: admin.garden.shootHistory() }),

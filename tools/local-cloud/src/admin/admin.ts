@@ -59,7 +59,9 @@ export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
     setExtraFields(extra: ExtraFields): void {
       cloud.extraFields = extra;
     },
-    addProjectToken: (token: string): void => projectTokens.add(token),
+    /** A read-only token is refused for every write. */
+    addProjectToken: (token: string, { readOnly = false }: { readOnly?: boolean } = {}): void =>
+      projectTokens.set(token, readOnly ? 'read-only' : 'known'),
     /** Creates a server in the project of a token. */
     addServer: (token: string, options: ServerOptions = {}): Server =>
       servers.add(projectTokens.projectOf(token), options),

@@ -5,6 +5,8 @@ import {
   ApiError,
   actionBody,
   bodyOf,
+  checkedLabels,
+  invalidInput,
   JUST_STARTED,
   labelTest,
   notFound,
@@ -15,6 +17,7 @@ import { param, type Routes } from '../http/serve-routes.js';
 import { publicAddresses } from './addresses.js';
 import { images, type Server, type ServerAction, type Servers, type SystemImage } from './servers.js';
 
+const USER_DATA_BYTES_MAX = 32 * 1024;
 const SERVER = '/v1/servers/:server';
 
 /** Servers, their actions and images. @param projectOf the project of the request's token */
@@ -22,8 +25,9 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
   const { clock, servers } = cloud;
   const serverOf = (req: Request): Server => servers.get(projectOf(req), Number(param(req, 'server')));
   /** Nothing of Corral may power off or delete a server, or lift its protection: it is noted, and refused. */
-  const refuse = (harm: Partial<Server>) => (req: Request) => {
-    servers.change(serverOf(req).id, harm);
+  const refuse = (harm: string) => (req: Request) => {
+    const { id, harms } = serverOf(req);
+    servers.change(id, { harms: [...harms, harm] });
     throw new ApiError(405, 'method_not_allowed', 'method not allowed');
   };
   return {
@@ -49,7 +53,7 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
     [`GET ${SERVER}`]: (req) => ({ server: serverBody(servers, serverOf(req)) }),
     // Replaces all labels.
     [`PUT ${SERVER}`]: (req) => {
-      const server = servers.change(serverOf(req).id, { labels: bodyOf(req).labels });
+      const server = servers.change(serverOf(req).id, { labels: checkedLabels(bodyOf(req).labels) });
       return { server: serverBody(servers, server) };
     },
     [`GET ${SERVER}/actions`]: (req) => {
@@ -64,15 +68,18 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
     [`POST ${SERVER}/actions/rebuild`]: (req, res) => {
       const server = serverOf(req);
       const { image, user_data: userData } = bodyOf(req);
+      if (Buffer.byteLength(userData ?? '') > USER_DATA_BYTES_MAX) {
+        throw invalidInput('user_data', 'user_data must be a text of at most 32 KiB');
+      }
       const error = res.locals.actionError ?? null;
       return {
         action: serverActionBody(servers.rebuild(server, { image: Number(image), userData, error }), JUST_STARTED),
         root_password: server.hasSshKeys ? null : randomBytes(12).toString('hex'),
       };
     },
-    [`POST ${SERVER}/actions/poweroff`]: refuse({ powerOffs: 1 }),
-    [`DELETE ${SERVER}`]: refuse({ deletedBy: 'api' }),
-    [`POST ${SERVER}/actions/change_protection`]: refuse({}),
+    [`POST ${SERVER}/actions/poweroff`]: refuse('poweroff'),
+    [`DELETE ${SERVER}`]: refuse('delete'),
+    [`POST ${SERVER}/actions/change_protection`]: refuse('change_protection'),
   };
 }
 

@@ -39,8 +39,8 @@ export interface Server {
   readonly hasSshKeys: boolean;
   readonly userData: string | null;
   readonly rebuilds: number;
-  readonly powerOffs: number;
-  readonly deletedBy: 'api' | null;
+  /** Requests that Corral must never send, such as `poweroff`. All were refused. */
+  readonly harms: readonly string[];
   /** Id of the last rebuild that has ended well; null if never rebuilt. */
   readonly rebuild: number | null;
   /** The rebuild whose user data was processed. */
@@ -69,8 +69,7 @@ const newServer = {
   hasSshKeys: true,
   userData: null,
   rebuilds: 0,
-  powerOffs: 0,
-  deletedBy: null,
+  harms: [],
   rebuild: null,
   firstBoot: null,
 } as const;

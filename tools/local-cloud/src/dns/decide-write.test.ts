@@ -56,8 +56,8 @@ describe('a write', () => {
     ['create', ['192.0.2.9'], present, 409, 'RRSet already exists', 'name'],
     ['set_records', ['192.0.2.9'], absent, 404, 'rrset not found', undefined],
     ['remove', [], absent, 404, 'rrset not found', undefined],
-    ['add_records', ['192.0.2.2'], present, 422, "duplicate value '192.0.2.2'", 'records[0].value'],
-    ['create', ['::1', '::1'], absent, 422, "duplicate value '::1'", 'records[1].value'],
+    ['add_records', ['192.0.2.2'], present, 422, "duplicate value '192.0.2.2'", 'records[0].records[0].value'],
+    ['create', ['::1', '::1'], absent, 422, "duplicate value '::1'", 'rrsets[0].records[1].value'],
     [
       'add_records',
       ['192.0.2.3'],
@@ -66,13 +66,13 @@ describe('a write', () => {
       'RRSet has differing record TTLs',
       'ttl',
     ],
-    ['remove_records', ['192.0.2.9'], present, 422, "value '192.0.2.9' not found", 'records[0].value'],
-    ['set_records', ['x'], present, 422, "invalid value 'x'", 'records[0].value'],
-    ['create', ['192.0.2.1'], { ...absent, name: 'APP' }, 422, "invalid name 'APP'", 'name'],
-    ['create', ['x'], { ...absent, type: 'SPF' }, 422, "invalid type 'SPF'", 'type'],
-    ['create', ['mail'], { ...cname, typesAtName: ['A'] }, 422, coexists, 'name'],
-    ['create', ['192.0.2.1'], { ...absent, typesAtName: ['CNAME'] }, 422, coexists, 'name'],
-    ['create', ['a', 'b'], cname, 422, 'CNAME takes exactly one record', 'records'],
+    ['remove_records', ['192.0.2.9'], present, 422, "value '192.0.2.9' not found", 'records[0].records[0].value'],
+    ['set_records', ['x'], present, 422, "invalid value 'x'", 'records[0].records[0].value'],
+    ['create', ['192.0.2.1'], { ...absent, name: 'APP' }, 422, "invalid name 'APP'", 'rrsets[0].name'],
+    ['create', ['x'], { ...absent, type: 'SPF' }, 422, "invalid type 'SPF'", 'rrsets[0].type'],
+    ['create', ['mail'], { ...cname, typesAtName: ['A'] }, 422, coexists, 'rrsets[0].name'],
+    ['create', ['192.0.2.1'], { ...absent, typesAtName: ['CNAME'] }, 422, coexists, 'rrsets[0].name'],
+    ['create', ['a', 'b'], cname, 422, 'CNAME takes exactly one record', 'rrsets[0].records'],
   ])('is refused: %s %j', (kind, values, target, ...refusal) => {
     const body: Body = kind === 'remove' ? {} : { ttl: 300, records: records(...values) };
     let error: ApiError | undefined;

@@ -26,11 +26,11 @@ export interface WriteKind {
 const create: WriteKind = {
   command: 'create_rrset',
   decide(target, { ttl = null, labels = {}, records }) {
-    const made = newRrset(target, checkedTtl(ttl), recordsIn(records), checkedLabels(labels));
+    const made = newRrset(target, checkedTtl(ttl), recordsIn(records, at.create), checkedLabels(labels));
     if (target.current !== null) {
       throw new ApiError(409, 'uniqueness_error', 'RRSet already exists', { fields: [{ name: 'name' }] });
     }
-    return checked(target, made, made.records);
+    return checked(target, made, made.records, at.create);
   },
 };
 
@@ -54,32 +54,32 @@ const putLabels: WriteKind = {
 const setRecords: WriteKind = {
   command: 'set_rrset_records',
   decide(target, body) {
-    const records = recordsIn(body.records);
-    return checked(target, { ...present(target), records }, records);
+    const records = recordsIn(body.records, at.action);
+    return checked(target, { ...present(target), records }, records, at.action);
   },
 };
 
 const addRecords: WriteKind = {
   command: 'add_rrset_records',
   decide(target, { ttl = null, records }) {
-    const added = recordsIn(records);
+    const added = recordsIn(records, at.action);
     const { current } = target;
-    if (current === null) return checked(target, newRrset(target, checkedTtl(ttl), added), added);
+    if (current === null) return checked(target, newRrset(target, checkedTtl(ttl), added), added, at.action);
     for (const [index, { value }] of added.entries()) {
-      if (hasValue(current.records, value)) throw invalidInput(valueAt(index), `duplicate value '${value}'`);
+      if (hasValue(current.records, value)) throw invalidInput(at.action.value(index), `duplicate value '${value}'`);
     }
     if (ttl !== null && ttl !== current.ttl) throw invalidInput('ttl', 'RRSet has differing record TTLs');
-    return checked(target, { ...current, records: [...current.records, ...added] }, added);
+    return checked(target, { ...current, records: [...current.records, ...added] }, added, at.action);
   },
 };
 
 const removeRecords: WriteKind = {
   command: 'remove_rrset_records',
   decide(target, body) {
-    const leaving = recordsIn(body.records);
+    const leaving = recordsIn(body.records, at.action);
     const current = present(target);
     for (const [index, { value }] of leaving.entries()) {
-      if (!hasValue(current.records, value)) throw invalidInput(valueAt(index), `value '${value}' not found`);
+      if (!hasValue(current.records, value)) throw invalidInput(at.action.value(index), `value '${value}' not found`);
     }
     const records = current.records.filter(({ value }) => !hasValue(leaving, value));
     return records.length === 0 ? null : { ...current, records };
@@ -101,8 +101,16 @@ export const rrsetActions: Readonly<Record<string, WriteKind>> = {
   change_ttl: changeTtl,
 };
 
-/** The field of a refusal. */
-const valueAt = (index: number): string => `records[${index}].value`;
+/** Paths of fields in refusals. They differ between a creation and an action. */
+interface FieldPaths {
+  readonly records: string;
+  value(index: number): string;
+}
+
+const at: Readonly<Record<'create' | 'action', FieldPaths>> = {
+  create: { records: 'rrsets[0].records', value: (index) => `rrsets[0].records[${index}].value` },
+  action: { records: 'records', value: (index) => `records[0].records[${index}].value` },
+};
 
 const hasValue = (records: readonly DnsRecord[], wanted: string): boolean =>
   records.some(({ value }) => value === wanted);
@@ -126,31 +134,31 @@ function checkedTtl(ttl: number | null): number | null {
   throw invalidInput('ttl', 'must be null or an integer between 60 and 2147483647');
 }
 
-function recordsIn(records: readonly { value: string; comment?: string }[]): DnsRecord[] {
+function recordsIn(records: readonly { value: string; comment?: string }[], paths: FieldPaths): DnsRecord[] {
   const values = records.map(({ value }) => value);
   const twice = values.findIndex((value, index) => values.indexOf(value) !== index);
-  if (twice >= 0) throw invalidInput(valueAt(twice), `duplicate value '${values[twice]}'`);
+  if (twice >= 0) throw invalidInput(paths.value(twice), `duplicate value '${values[twice]}'`);
   return records.map(({ value, comment }) => ({ value, comment: comment ?? '' }));
 }
 
 const nameForm = /^(?:@|(?:\*|[a-z0-9_-]{1,63})(?:\.[a-z0-9_-]{1,63})*)$/;
 
 /** Checks what applies to the result of every write. @param given the records of the request */
-function checked(target: Target, next: Rrset, given: readonly DnsRecord[]): Rrset {
+function checked(target: Target, next: Rrset, given: readonly DnsRecord[], paths: FieldPaths): Rrset {
   const { type } = next;
   if (target.current === null) checkIdentity(target);
   for (const [index, { value }] of given.entries()) {
-    if (!isRecordValue(type, value)) throw invalidInput(valueAt(index), `invalid value '${value}'`);
+    if (!isRecordValue(type, value)) throw invalidInput(paths.value(index), `invalid value '${value}'`);
   }
-  if (type === 'CNAME' && next.records.length > 1) throw invalidInput('records', 'CNAME takes exactly one record');
+  if (type === 'CNAME' && next.records.length > 1) throw invalidInput(paths.records, 'CNAME takes exactly one record');
   return next;
 }
 
 function checkIdentity({ name, type, typesAtName }: Target): void {
-  if (!nameForm.test(name)) throw invalidInput('name', `invalid name '${name}'`);
-  if (!rrsetTypes.includes(type)) throw invalidInput('type', `invalid type '${type}'`);
+  if (!nameForm.test(name)) throw invalidInput('rrsets[0].name', `invalid name '${name}'`);
+  if (!rrsetTypes.includes(type)) throw invalidInput('rrsets[0].type', `invalid type '${type}'`);
   const others = typesAtName.filter((other) => other !== type);
   if (type === 'CNAME' ? others.length > 0 : others.includes('CNAME')) {
-    throw invalidInput('name', `CNAME cannot coexist with other types at '${name}'`);
+    throw invalidInput('rrsets[0].name', `CNAME cannot coexist with other types at '${name}'`);
   }
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type Clock, timestamp } from '../clock.js';
 import type { ActionError, Body } from '../hcloud/answers.js';
-import { openJournal } from '../journal.js';
+import { journalOf, openJournal } from '../journal.js';
 import type { WriteKind } from './decide-write.js';
 import { type Rrset, RrsetTable, rrsetId, type Write, type ZoneAction, type ZoneFacts } from './model.js';
 
@@ -41,7 +41,7 @@ export function writeZone(dataDir: string, facts: ZoneFacts, rrsets: readonly Rr
   if (existsSync(path)) return;
   mkdirSync(dataDir, { recursive: true });
   const entries = [zoneEntry(facts), ...rrsets.map((set) => setEntry(facts.id, set.name, set.type, set))];
-  writeFileSync(path, entries.map((entry) => `${JSON.stringify([entry])}\n`).join(''));
+  writeFileSync(path, journalOf(entries));
 }
 
 const FIRST_ZONE_ID = 7001;

@@ -1,6 +1,6 @@
 import type { ErrorRequestHandler, Request } from 'express';
 import { sendJson } from '../http/serve-routes.js';
-import { parseLabelSelector } from '../labels.js';
+import { type LabelTest, parseLabelSelector } from '../labels.js';
 import { badRequest, internalError, type ResourceName, StatusError, unsupportedMediaType } from './errors.js';
 import { type Fields, isFields, type KubeObject } from './object.js';
 import type { Held } from './store.js';
@@ -43,12 +43,18 @@ export function readPatch(req: Request): Patch {
   return { type, body, isStrict: asked(req, 'fieldValidation') === 'Strict' };
 }
 
+/** The predicate of the parameter `labelSelector`. @throws StatusError 400 */
+export const labelTest = (req: Request): LabelTest =>
+  parseLabelSelector(asked(req, 'labelSelector'), (part) =>
+    badRequest(`unable to parse requirement: ${JSON.stringify(part)}`),
+  );
+
 export type Selection = (held: Held) => boolean;
 
 /** What the namespace and the selectors of a list or watch select: labels, and `metadata.name` for kubectl. @throws StatusError 400 */
 export function selectionOf(req: Request): Selection {
   const { namespace } = req.params;
-  const hasLabels = parseLabelSelector(asked(req, 'labelSelector'));
+  const hasLabels = labelTest(req);
   const fields = asked(req, 'fieldSelector');
   const [, name] = /^metadata\.name=(.+)$/.exec(fields) ?? [];
   if (fields !== '' && name === undefined) throw badRequest(`field label not supported: ${fields}`);

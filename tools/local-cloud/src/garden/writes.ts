@@ -11,9 +11,19 @@ import {
   StatusError,
 } from './errors.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
-import { apiVersionOf, type Kind, namespaces, secrets, shoots } from './kinds.js';
+import {
+  apiVersionOf,
+  type CredentialsBinding,
+  credentialsBindings,
+  type Kind,
+  namespaces,
+  projects,
+  secrets,
+  shoots,
+} from './kinds.js';
 import { equalJson, isFields, type KubeObject, withoutNulls } from './object.js';
 import { jsonPatch, mergePatch } from './patches.js';
+import { judgeBinding, judgeProject, projectOf } from './rules.js';
 import type { AdmissionRule, GardenSettings } from './settings.js';
 import { type Catalogue, judgeDeletion, judgeShoot, prepareShoot, unknownFieldOf } from './shoots/rules.js';
 import type { Shoot } from './shoots/shoot.js';
@@ -110,6 +120,9 @@ export class Writes {
       throw notFound(namespaces, namespace);
     }
     keepServerFields(object, old, timestamp(this.clock.now()));
+    if (kind === projects) judgeProject(object);
+    if (kind === credentialsBindings)
+      judgeBinding(object as CredentialsBinding, old as CredentialsBinding | null, this.store);
     if (kind === shoots) this.#judge(object as Shoot, old as Shoot | null);
     if (kind === secrets && old === null) this.#checkQuota(namespace, name);
     if (old !== null && equalJson(timeless(object), timeless(old))) return old;
@@ -121,11 +134,15 @@ export class Writes {
 
   /** @throws StatusError 403, 422, 500 */
   #judge(shoot: Shoot, old: Shoot | null): void {
-    const { namespace, name = '' } = shoot.metadata;
+    const { namespace = '', name = '' } = shoot.metadata;
     const profile = this.store.get('cloudprofiles', '', shoot.spec.cloudProfile?.name ?? '');
     // As Gardener answers.
     if (profile === null) throw internalError('could not find referenced cloud profile');
-    const catalogue: Catalogue = { profile: objectOf(profile), nowMs: this.clock.now() };
+    const catalogue: Catalogue = {
+      profile: objectOf(profile),
+      project: projectOf(this.store, namespace),
+      nowMs: this.clock.now(),
+    };
     prepareShoot(shoot, old, catalogue);
     judgeShoot(shoot, old, catalogue);
     const isInTheWay = (rule: AdmissionRule): boolean =>

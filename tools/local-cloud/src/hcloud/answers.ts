@@ -1,6 +1,6 @@
 import type { Request } from 'express';
 import { timestamp } from '../clock.js';
-import { type Labels, type LabelTest, parseLabelSelector } from '../labels.js';
+import { invalidLabelIn, type Labels, type LabelTest, parseLabelSelector } from '../labels.js';
 
 /** A refusal in the upstream's error format. `details` is always sent, null if there are none. */
 export class ApiError extends Error {
@@ -40,14 +40,10 @@ export function bodyOf({ body }: Request): Body {
   throw new ApiError(400, 'json_error', 'the body must be a JSON object');
 }
 
-const labelKey = /^(?:[a-z0-9][-a-z0-9.]{0,252}\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
-const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
-
 /** @throws ApiError `invalid_input` */
 export function checkedLabels(labels: Labels): Labels {
-  for (const [key, value] of Object.entries(labels)) {
-    if (!labelKey.test(key) || !labelValue.test(value)) throw invalidInput('labels', `invalid label '${key}'`);
-  }
+  const invalid = invalidLabelIn(labels);
+  if (invalid !== undefined) throw invalidInput('labels', `invalid label '${invalid}'`);
   return labels;
 }
 
@@ -57,8 +53,11 @@ export function queryValues(req: Request, key: string): string[] {
   return (Array.isArray(value) ? value : [value]).filter((item): item is string => typeof item === 'string');
 }
 
-/** The predicate of the parameter `label_selector`. */
-export const labelTest = (req: Request): LabelTest => parseLabelSelector(queryValues(req, 'label_selector')[0] ?? '');
+/** The predicate of the parameter `label_selector`. @throws ApiError `invalid_input` */
+export const labelTest = (req: Request): LabelTest =>
+  parseLabelSelector(queryValues(req, 'label_selector')[0] ?? '', (part) =>
+    invalidInput('label_selector', `invalid label selector '${part}'`),
+  );
 
 /** The requested page of a list. `per_page` above the maximum is clamped. */
 export function pageOf<T>(

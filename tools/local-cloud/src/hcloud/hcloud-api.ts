@@ -43,7 +43,7 @@ function spendBudget({ budget, tokens, projectTokens, clock }: Cloud): RequestHa
     // The simulated clock, which tests can advance.
     res.set({ Date: new Date(clock.now()).toUTCString(), 'X-Correlation-Id': randomBytes(8).toString('hex') });
     const token = tokenOf(req) ?? '';
-    if (!tokens.includes(token) && projectTokens.has(token)) return next();
+    if (!tokens.includes(token) && projectTokens.stateOf(token) !== 'unknown') return next();
     const granted = budget.take(clock.now());
     const { limit, remaining, resetsAt } = budget.state(clock.now());
     res.set({
@@ -63,7 +63,10 @@ function requireToken({ tokens, projectTokens }: Cloud): RequestHandler {
   return (req, _res, next) => {
     const token = tokenOf(req);
     if (token === undefined) throw new ApiError(401, 'unauthorized', 'token is required');
-    if (!projectTokens.has(token)) throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
+    const state = projectTokens.stateOf(token);
+    if (state === 'unknown') throw new ApiError(401, 'unauthorized', 'the token you have provided is invalid');
+    if (state === 'read-only' && req.method !== 'GET')
+      throw new ApiError(401, 'token_readonly', 'token is only allowed to perform GET requests');
     if (req.path.startsWith('/v1/zones') && !tokens.includes(token)) throw notFound('zone');
     next();
   };

@@ -2,7 +2,7 @@ import type { Request } from 'express';
 import { type Clock, timestamp } from '../clock.js';
 import { param, type Routes } from '../http/serve-routes.js';
 import type { Labels } from '../labels.js';
-import { bodyOf, labelTest, notFound, pageOf } from './answers.js';
+import { ApiError, bodyOf, checkedLabels, labelTest, notFound, pageOf } from './answers.js';
 
 interface PlacementGroup {
   readonly project: string;
@@ -25,9 +25,13 @@ export function placementGroupRoutes(clock: Clock, projectOf: (req: Request) => 
       return pageOf(req, 'placement_groups', found, bodyFor);
     },
     'POST /v1/placement_groups': (req) => {
+      const project = projectOf(req);
       const { name, labels = {} } = bodyOf(req);
+      if ([...groups.values()].some((group) => group.project === project && group.name === name)) {
+        throw new ApiError(409, 'uniqueness_error', `name is already used: ${name}`);
+      }
       lastId += 1;
-      const group = { project: projectOf(req), id: lastId, name, labels, created: timestamp(clock.now()) };
+      const group = { project, id: lastId, name, labels: checkedLabels(labels), created: timestamp(clock.now()) };
       groups.set(lastId, group);
       return { placement_group: bodyFor(group), action: null };
     },

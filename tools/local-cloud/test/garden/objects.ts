@@ -65,12 +65,12 @@ export const aSecret = (name: string, token: string) => ({
   data: { hcloudToken: encoded(token) },
 });
 
-export const aBinding = (name: string) => ({
+export const aBinding = (name: string, secret = name) => ({
   apiVersion: 'security.gardener.cloud/v1alpha1',
   kind: 'CredentialsBinding',
   metadata: { name, namespace: NAMESPACE },
   provider: { type: 'hcloud' },
-  credentialsRef: { apiVersion: 'v1', kind: 'Secret', name, namespace: NAMESPACE },
+  credentialsRef: { apiVersion: 'v1', kind: 'Secret', name: secret, namespace: NAMESPACE },
 });
 
 /** A bootstrap token of a Shoot that is valid for an hour, as a Secret. The given values replace its own. */

@@ -1,10 +1,9 @@
 import type { Request, Response } from 'express';
 import type { Clock } from '../../clock.js';
 import { param, type Routes } from '../../http/serve-routes.js';
-import { parseLabelSelector } from '../../labels.js';
 import { notFound, otherUid, pathNotFound, unsupportedMediaType } from '../errors.js';
 import { type Fields, fieldAt, type KubeObject } from '../object.js';
-import { asked, deletedStatus, readBody, readPatch } from '../requests.js';
+import { asked, deletedStatus, labelTest, readBody, readPatch } from '../requests.js';
 import type { Held } from '../store.js';
 import { type Clusters, nodeResource } from './clusters.js';
 import { isReady, type Node } from './nodes.js';
@@ -118,7 +117,7 @@ const listOf = (kind: string, items: readonly KubeObject[]) => ({
 
 /** The objects that the selectors of a request select. */
 function selected<T extends KubeObject>(req: Request, objects: readonly T[]): T[] {
-  const hasLabels = parseLabelSelector(asked(req, 'labelSelector'));
+  const hasLabels = labelTest(req);
   const [field = '', value] = asked(req, 'fieldSelector').split('=');
   return objects.filter(
     (object) =>

@@ -1,6 +1,7 @@
 import { DueQueue, timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
 import type { GardenParts } from '../parts.js';
+import { projectOf } from '../rules.js';
 import { type Held, keyOf, objectOf } from '../store.js';
 import { advanceFlow, type Changed, nextStep, type Step, scheduled, startFlow } from './flows.js';
 import { checkedHealth, isCheckDue } from './health.js';
@@ -91,7 +92,7 @@ export class Gardenlet {
     if (step.what === 'schedule') return { shoot: scheduled(shoot), simulation };
     if (step.what === 'advance') return advanceFlow(before, this.addresses, clock.now());
     if (step.what === 'start') {
-      const project = store.get('namespaces', '', namespace)?.labels['project.gardener.cloud/name'] ?? namespace;
+      const project = projectOf(store, namespace);
       const fault = this.#faultOf(shoot, step.type);
       return startFlow(before, { type: step.type, fault, project }, clock.now());
     }

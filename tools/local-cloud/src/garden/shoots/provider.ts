@@ -4,12 +4,22 @@ import type { GardenParts } from '../parts.js';
 import { type ObjectStore, objectOf } from '../store.js';
 import { type FlowFault, findWorker, type Shoot } from './shoot.js';
 
+const tokenFaults = {
+  unknown: {
+    codes: ['ERR_INFRA_UNAUTHENTICATED'],
+    message: 'hcloud: the token you have provided is invalid (unauthorized)',
+  },
+  'read-only': {
+    codes: ['ERR_INFRA_UNAUTHORIZED'],
+    message: 'hcloud: the token is only allowed to perform GET requests (token_readonly)',
+  },
+} as const;
+
 /** What the provider has against the token of a Shoot; null for nothing. */
 export function tokenFaultOf({ store, projectTokens }: GardenParts, shoot: Shoot): FlowFault | null {
   const token = tokenOf(store, shoot);
-  if (token !== null && projectTokens.has(token)) return null;
-  const message = 'hcloud: the token you have provided is invalid (unauthorized)';
-  return { codes: ['ERR_INFRA_UNAUTHENTICATED'], message };
+  const state = token === null ? 'unknown' : projectTokens.stateOf(token);
+  return state === 'known' ? null : tokenFaults[state];
 }
 
 function tokenOf(store: ObjectStore, { metadata, spec }: Shoot): string | null {

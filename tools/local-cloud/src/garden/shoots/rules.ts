@@ -4,9 +4,11 @@ import { type CatalogueVersion, type CloudProfile, shoots } from '../kinds.js';
 import { equalJson, isFields, type KubeObject } from '../object.js';
 import { findWorker, type MachineImage, type Shoot, type ShootStatus, type Worker, workersOf } from './shoot.js';
 
-/** What the garden offers. */
+/** What the garden offers to a Shoot. */
 export interface Catalogue {
   readonly profile: CloudProfile;
+  /** Name of its Project. */
+  readonly project: string;
   readonly nowMs: number;
 }
 
@@ -72,6 +74,8 @@ function unknownField(tree: FieldTree | null, value: unknown, path: string): str
   return null;
 }
 
+/** Of the names of a Project and its Shoot together. */
+const NAMES_LENGTH_MAX = 21;
 const CONFIRMATION = 'confirmation.gardener.cloud/deletion';
 const OPERATION = 'gardener.cloud/operation';
 const blankStatus: ShootStatus = { hibernated: false, technicalID: '', uid: '' };
@@ -133,35 +137,62 @@ function generationAfter({ metadata, spec, status }: Shoot, old: Shoot): number 
 }
 
 /** Checks the changes of a write against the catalogue. What stays may have expired. @throws StatusError 403, 422 */
-export function judgeShoot(shoot: Shoot, old: Shoot | null, { profile, nowMs }: Catalogue): void {
+export function judgeShoot(shoot: Shoot, old: Shoot | null, catalogue: Catalogue): void {
+  const { profile, project, nowMs } = catalogue;
   const { name = '', deletionTimestamp } = shoot.metadata;
   const { spec } = shoot;
   if (equalJson(spec, old?.spec)) return;
   if (deletionTimestamp !== undefined)
     throw invalidObject(shoots, name, 'spec', 'Forbidden: cannot update shoot spec if deletion timestamp is set');
-  const { kubernetes, machineTypes, machineImages } = profile.spec;
+  if (old === null && project.length + name.length > NAMES_LENGTH_MAX) {
+    const rule = `the length of the shoot name and the project name must not exceed ${NAMES_LENGTH_MAX} characters`;
+    throw forbidden(shoots, name, `${rule} (project: ${project}; shoot: ${name})`);
+  }
+  const { kubernetes, regions } = profile.spec;
   // An update to an expired version is allowed, a new cluster with one is not.
   const versions = kubernetes.versions.filter((each) => old !== null || isActive(each, nowMs));
   const before = old?.spec.kubernetes.version;
   const errors = [
     ...unlessOffered('spec.kubernetes.version', spec.kubernetes.version, before, versionsOf(versions)),
-    ...workersOf(spec).flatMap(({ name: pool, machine }, index) => {
-      const at = `spec.provider.workers[${index}].machine`;
-      const current = findWorker(old?.spec, pool)?.machine;
-      const image = current?.image?.version;
-      // An update may also select an expired version that is not older than the current one.
-      const images = machineImages
-        .find((each) => each.name === machine.image?.name)
-        ?.versions.filter((each) => isActive(each, nowMs) || (image && semver.gte(each.version, image)));
-      const types = machineTypes.filter(({ usable }) => usable).map((each) => each.name);
-      return [
-        ...unlessOffered(`${at}.type`, machine.type, current?.type, types),
-        ...unlessOffered(`${at}.image.version`, machine.image?.version ?? '', image, versionsOf(images ?? [])),
-      ];
+    ...unlessOffered('spec.region', spec.region, old?.spec.region, namesOf(regions)),
+    ...workersOf(spec).flatMap((worker, index) => {
+      const current = findWorker(old?.spec, worker.name);
+      return poolErrors(`spec.provider.workers[${index}]`, spec.region, worker, current, catalogue);
     }),
   ];
   const [first, ...more] = errors;
   if (first !== undefined) throw forbidden(shoots, name, more.length === 0 ? first : `[${errors.join(', ')}]`);
+}
+
+/** What the catalogue does not offer to a pool. @param at the path of the pool */
+function poolErrors(
+  at: string,
+  region: string,
+  { machine, zones = [] }: Worker,
+  current: Worker | undefined,
+  { profile: { spec }, nowMs }: Catalogue,
+): string[] {
+  const { architecture = 'amd64', image } = machine;
+  const offered = spec.regions.find(({ name }) => name === region)?.zones ?? [];
+  const isSoldOut = (type: string): boolean => offered.some((zone) => zone.unavailableMachineTypes?.includes(type));
+  const types = spec.machineTypes.filter(
+    (type) => type.usable && type.architecture === architecture && !isSoldOut(type.name),
+  );
+  const before = current?.machine.image?.version;
+  // An update may also select an expired version that is not older than the current one.
+  const images = (spec.machineImages.find(({ name }) => name === image?.name)?.versions ?? []).filter(
+    (each) =>
+      each.architectures.includes(architecture) &&
+      (isActive(each, nowMs) || (before !== undefined && semver.gte(each.version, before))),
+  );
+  return [
+    ...unlessOffered(`${at}.machine.type`, machine.type, current?.machine.type, namesOf(types)),
+    ...unlessOffered(`${at}.machine.image.version`, image?.version ?? '', before, versionsOf(images)),
+    ...zones.flatMap((zone, index) => {
+      const known = current?.zones?.includes(zone) ? zone : undefined;
+      return unlessOffered(`${at}.zones[${index}]`, zone, known, namesOf(offered));
+    }),
+  ];
 }
 
 /** @throws StatusError 403 */
@@ -170,6 +201,7 @@ export function judgeDeletion({ metadata: { name = '', annotations } }: KubeObje
   throw forbidden(shoots, name, `must have a "${CONFIRMATION}" annotation to delete`);
 }
 
+const namesOf = (all: readonly { readonly name: string }[]): string[] => all.map(({ name }) => name);
 const versionsOf = (all: readonly CatalogueVersion[]): string[] => all.map(({ version }) => version);
 
 /** @returns what is wrong, as Gardener says it */
