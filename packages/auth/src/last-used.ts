@@ -35,6 +35,20 @@ export interface UseRecorder {
 
 const FLUSH_MS = 10_000;
 
+/** Runs `flush` in intervals, each after the one before, and a last time on the returned function. */
+function flushing(flush: () => Promise<void>, onError: (error: Error) => void): () => Promise<void> {
+  let last: Promise<void> = Promise.resolve();
+  const flushNext = (): Promise<void> => {
+    last = last.then(flush).catch(onError);
+    return last;
+  };
+  const timer = setInterval(() => void flushNext(), FLUSH_MS).unref();
+  return () => {
+    clearInterval(timer);
+    return flushNext();
+  };
+}
+
 /**
  * Records when rows were last used, in one statement per interval whatever the traffic. A crash loses one interval. It says how long
  * ago each use was, because process clocks differ but elapsed time does not.
@@ -61,17 +75,10 @@ function useRecorder(pool: Pool, table: string, changes: string, onError: (error
       await pool.query(text, [[...batch.keys()], [...batch.values()].map((at) => now - at)]);
     } catch (error) {
       for (const [id, at] of batch) if (!used.has(id)) used.set(id, at);
-      onError(error as Error);
+      throw error;
     }
   };
-  const timer = setInterval(() => void flush(), FLUSH_MS).unref();
-  return {
-    note: (id) => void used.set(id, performance.now()),
-    close: async () => {
-      clearInterval(timer);
-      await flush();
-    },
-  };
+  return { note: (id) => void used.set(id, performance.now()), close: flushing(flush, onError) };
 }
 
 export interface RequestCounter {
@@ -84,59 +91,64 @@ export interface RequestCounter {
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** The requests of one team in one minute, which have not been written yet. */
+/** The requests of one team in one minute. */
 interface Count {
   readonly teamId: TeamId;
   readonly startsAt: number;
   count: number;
+  /** The count that is in Postgres for certain. */
+  written: number;
 }
 
 /** Deleted teams are skipped. */
-const addCounts = {
+const writeCounts = {
   text: `INSERT INTO dns_request_count AS known (team_id, minute, process_id, count)
          SELECT team.id, batch.minute, $3::uuid, batch.count
          FROM unnest($1::uuid[], $2::timestamptz[], $4::int[]) AS batch(team_id, minute, count)
          JOIN team ON team.id = batch.team_id
-         ON CONFLICT (team_id, minute, process_id) DO UPDATE SET count = known.count + excluded.count`,
+         ON CONFLICT (team_id, minute, process_id) DO UPDATE SET count = greatest(known.count, excluded.count)`,
 };
 
 /**
  * Counts the requests of each team per minute, in one statement per 10 s whatever the traffic. Each process writes its own rows, so
- * processes do not conflict. A crash loses one interval. While Postgres is unavailable, the last hour is kept. The reconciler deletes
- * old counts.
+ * processes do not conflict and a statement with unknown outcome can be repeated. A crash loses one interval. While Postgres is
+ * unavailable, the last hour is kept. The reconciler deletes old counts.
  */
 export function requestCounter(pool: Pool, onError: (error: Error) => void): RequestCounter {
   const processId = randomUUID();
-  let counts = new Map<string, Count>();
+  const counts = new Map<string, Count>();
+  const minuteNow = (): number => Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS;
 
-  const add = (teamId: TeamId, startsAt: number, count: number): void => {
-    const id = `${teamId} ${startsAt}`;
-    const known = counts.get(id);
-    if (known === undefined) counts.set(id, { teamId, startsAt, count });
-    else known.count += count;
+  const forget = (isOver: (of: Count) => boolean): void => {
+    for (const [id, of] of counts) if (isOver(of)) counts.delete(id);
   };
   const flush = async (): Promise<void> => {
-    if (counts.size === 0) return;
-    const batch = [...counts.values()];
-    counts = new Map();
-    const minutes = batch.map(({ startsAt }) => new Date(startsAt));
-    const values = [batch.map(({ teamId }) => teamId), minutes, processId, batch.map(({ count }) => count)];
-    try {
-      await pool.query({ ...addCounts, values });
-    } catch (error) {
-      const since = Date.now() - HOUR_MS;
-      for (const { teamId, startsAt, count } of batch) if (startsAt > since) add(teamId, startsAt, count);
-      onError(error as Error);
+    const batch = [...counts.values()].filter((of) => of.count > of.written).map((of) => ({ ...of, of }));
+    if (batch.length > 0) {
+      const minutes = batch.map(({ startsAt }) => new Date(startsAt));
+      const values = [batch.map(({ teamId }) => teamId), minutes, processId, batch.map(({ count }) => count)];
+      try {
+        await pool.query({ ...writeCounts, values });
+      } catch (error) {
+        const since = Date.now() - HOUR_MS;
+        forget(({ startsAt }) => startsAt <= since);
+        throw error;
+      }
+      for (const { of, count } of batch) of.written = count;
     }
+    // Only the current minute can still change.
+    const minute = minuteNow();
+    forget(({ startsAt, count, written }) => startsAt < minute && count === written);
   };
-  const timer = setInterval(() => void flush(), FLUSH_MS).unref();
-
   return {
-    note: (teamId) => add(teamId, Math.floor(Date.now() / MINUTE_MS) * MINUTE_MS, 1),
-    close: () => {
-      clearInterval(timer);
-      return flush();
+    note(teamId) {
+      const startsAt = minuteNow();
+      const id = `${teamId} ${startsAt}`;
+      const known = counts.get(id);
+      if (known === undefined) counts.set(id, { teamId, startsAt, count: 1, written: 0 });
+      else known.count += 1;
     },
+    close: flushing(flush, onError),
   };
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { asUserId } from '@corral/contracts';
+import type { Pool } from '@corral/database';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import {
   countRequests,
@@ -116,6 +117,8 @@ describe('stores', () => {
 });
 
 describe('the request counts of a team', () => {
+  type Statement = { readonly text: string; readonly values: unknown[] };
+
   let team: TeamRecord;
   let other: TeamRecord;
   beforeEach(async () => {
@@ -156,6 +159,51 @@ describe('the request counts of a team', () => {
     await counter.close();
 
     expect([await lastHour(team), await lastHour(other)]).toEqual([61, 0]);
+  });
+
+  it('are complete once the counter is closed, also if a statement was under way', async () => {
+    const order: string[] = [];
+    let goOn = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    const query = async (statement: Statement): Promise<void> => {
+      order.push('begun');
+      await held;
+      await database.pool.query(statement);
+      order.push('written');
+    };
+    jest.useFakeTimers({
+      doNotFake: ['Date', 'performance', 'nextTick', 'setImmediate', 'queueMicrotask', 'setTimeout'],
+    });
+    const counter = requestCounter({ query } as unknown as Pool, fail);
+    ago(0, () => noteTimes(counter, team, 1));
+    await jest.advanceTimersByTimeAsync(10_000);
+    jest.useRealTimers();
+
+    const closed = counter.close().then(() => order.push('closed'));
+    await new Promise(setImmediate);
+    goOn();
+    await closed;
+
+    expect([order, await lastHour(team)]).toEqual([['begun', 'written', 'closed'], 1]);
+  });
+
+  it('count a request once, though its statement is repeated because its outcome was unknown', async () => {
+    const errors: Error[] = [];
+    let statements = 0;
+    const query = async (statement: Statement): Promise<void> => {
+      await database.pool.query(statement);
+      statements += 1;
+      if (statements === 1) throw new Error('The connection was lost.');
+    };
+    const counter = requestCounter({ query } as unknown as Pool, (error) => errors.push(error));
+    ago(0, () => noteTimes(counter, team, 3));
+
+    await counter.close();
+    await counter.close();
+
+    expect([statements, errors.length, await lastHour(team)]).toEqual([2, 1, 3]);
   });
 });
 
