@@ -7,7 +7,7 @@ export interface OwnerPoolOptions extends Pick<PoolOptions, 'connectionsMax' | '
   readonly statementTimeoutMs: number;
 }
 
-/** Runs `work` with connections that cannot change anything, for statements that Prisma cannot express. */
+/** Runs `work` with connections that cannot change anything, and statements that end in time. */
 export const readByPool = <T>(
   context: AdminContext,
   options: OwnerPoolOptions,

@@ -1,6 +1,9 @@
 import { type KeptReading, readBudgets } from '@corral/admission';
+import { teamStore } from '@corral/auth';
+import { connectPrisma } from '@corral/database';
 import { Command } from 'commander';
 import type { AdminContext, WithContext } from '../admin-context.js';
+import { readByPool } from '../owner-pool.js';
 import { renderTable } from '../table.js';
 
 interface ShownFlow extends Pick<KeptReading['flows'][number], 'waiting' | 'waitingSince' | 'ahead' | 'promisedAt'> {
@@ -31,15 +34,19 @@ export function upstreamCommand(withContext: WithContext): Command {
   return command;
 }
 
-export async function listBudgets({ prisma, teams }: AdminContext): Promise<ShownBudget[]> {
-  const slugs = new Map((await teams.listTeams()).map(({ id, slug }) => [id as string, slug]));
-  return inUse(Object.entries(await readBudgets(prisma))).map(([project, reading]) => shown(project, reading, slugs));
+export function listBudgets(context: AdminContext): Promise<ShownBudget[]> {
+  const options = { purpose: 'upstream', connectionsMax: 1, statementTimeoutMs: 10_000 };
+  return readByPool(context, options, async (pool) => {
+    const prisma = connectPrisma(pool);
+    const slugs = new Map((await teamStore(prisma).listTeams()).map(({ id, slug }) => [id as string, slug]));
+    return inUse(Object.entries(await readBudgets(prisma))).map(([project, reading]) => shown(project, reading, slugs));
+  });
 }
 
 /** After so long without an answer, beside a project with newer ones, an account is that of a token which was replaced. */
 const REPLACED_AFTER_MS = 900_000;
 
-/** Accounts stay for hours after the last call. */
+/** Accounts are shown for hours after the last call. */
 function inUse(readings: readonly (readonly [string, KeptReading])[]): (readonly [string, KeptReading])[] {
   const newest = Math.max(...readings.map(([, { observedAt }]) => observedAt.getTime()));
   return readings.filter(([, { observedAt }]) => newest - observedAt.getTime() < REPLACED_AFTER_MS);
