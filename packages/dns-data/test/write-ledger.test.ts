@@ -1,4 +1,5 @@
 import { checkDnsAnswer } from '@corral/contracts';
+import { waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import {
   answeredRecorder,
@@ -325,6 +326,26 @@ describe('repeated writes', () => {
       await deliver(await ended(accepted(bodyOf(given.name, 1))));
 
       expect(await sendAgain(wasDelivered)).toMatchObject({ kind: 'begun' });
+    });
+
+    it('is a new write once another process recorded the delivery, though Postgres failed at first', async () => {
+      const entryId = await ended(accepted(bodyOf(given.name, 1)));
+      const errors: Error[] = [];
+      const { pool } = given.database;
+      const refuse = `CREATE FUNCTION refuse_delivery() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE 'not now'; END $$;
+        CREATE TRIGGER refuse BEFORE UPDATE ON dns_audit_entry FOR EACH ROW EXECUTE FUNCTION refuse_delivery()`;
+      await pool.query(refuse);
+      const recorder = answeredRecorder(given.database.prisma, 60_000, (error) => errors.push(error));
+      recorder.note(entryId);
+      await waitFor('a failure', () => errors.length > 0);
+      await pool.query('DROP TRIGGER refuse ON dns_audit_entry; DROP FUNCTION refuse_delivery');
+
+      await waitFor('the delivery to be recorded', async () => {
+        const { answered } = await given.database.prisma.dnsAuditEntry.findUniqueOrThrow({ where: { id: entryId } });
+        return answered;
+      });
+      await recorder.close();
+      expect(await sendAgain(neverDelivered)).toMatchObject({ kind: 'begun' });
     });
 
     it('is a new write after another write to the set', async () => {

@@ -1,4 +1,5 @@
 import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { sleep } from '@corral/service';
 import { OWN_ACTION_ID_BASE } from '../actions/action-store.js';
 import type { RrsetKey, RrsetWriteKind } from '../rrset.js';
 
@@ -141,25 +142,42 @@ export interface AnsweredRecorder {
   close(): Promise<void>;
 }
 
+/** Pause before deliveries that could not be recorded are recorded again. */
+const RETRY_MS = 500;
+
 /**
  * Remembers which answers were delivered, so that a later copy is a new write: immediately in this process, and for other processes as
- * soon as it is written. An entry that could not be written counts as undelivered there, so an identical write gets the same answer again.
+ * soon as it is written, which is tried while it matters. An entry lost in a crash counts as undelivered, so an identical write gets the
+ * same answer again.
  */
 export function answeredRecorder(prisma: Prisma, replayMs: number, onError: (error: Error) => void): AnsweredRecorder {
   const noted = new Set<number>();
   const writing = new Set<Promise<unknown>>();
+  let isClosed = false;
+  const write = async (id: number): Promise<void> => {
+    for (let isFirst = true; ; isFirst = false) {
+      try {
+        await prisma.dnsAuditEntry.updateMany({ where: { id }, data: { answered: true } });
+        return;
+      } catch (error) {
+        if (isFirst) onError(error as Error);
+      }
+      if (isClosed || !noted.has(id)) return;
+      await sleep(RETRY_MS);
+    }
+  };
   return {
     note(id) {
       noted.add(id);
       setTimeout(() => noted.delete(id), replayMs).unref();
-      const written = prisma.dnsAuditEntry
-        .updateMany({ where: { id }, data: { answered: true } })
-        .catch(onError)
-        .finally(() => writing.delete(written));
+      const written = write(id).finally(() => writing.delete(written));
       writing.add(written);
     },
     has: (id) => noted.has(id),
-    close: async () => void (await Promise.all(writing)),
+    async close() {
+      isClosed = true;
+      await Promise.all(writing);
+    },
   };
 }
 
