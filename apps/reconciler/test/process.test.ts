@@ -3,6 +3,7 @@ import { writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectQueue, type Queue } from '@corral/queue';
+import { KeyRing } from '@corral/secrets';
 import { silentLog } from '@corral/service';
 import { describeEachNeeding, missingRedis, redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -155,10 +156,14 @@ describe('the reconciler as a process with a garden', () => {
   }
 
   it('creates a cluster, verifies a connection, exports metrics, logs no secrets, and shuts down in order', async () => {
-    const reconciler = await startReconciler({ LOG_LEVEL: 'debug' });
+    const newer = { id: 'k2', bytes: Buffer.alloc(32, 8) };
+    const secretKeys = [`k2:${newer.bytes.toString('base64')}`, `k1:${KEY.toString('base64')}`].join(',');
+    const reconciler = await startReconciler({ LOG_LEVEL: 'debug', SECRET_KEYS: secretKeys });
     const cluster = await declare();
 
+    // Its token was sealed again, with the newer key.
     const { connectionId } = await at.addTeamWithConnection();
+    await at.seal(connectionId, PROJECT_TOKEN, new KeyRing([newer]));
     await at.pool.query(`UPDATE connection SET phase = 'Unverified', verify_at = now() WHERE id = $1`, [connectionId]);
 
     expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
@@ -176,6 +181,27 @@ describe('the reconciler as a process with a garden', () => {
     expect(await reconciler.stop()).toEqual({ code: 0, signal: null });
     expect(reconciler.output()).toContain('pass done');
     expect(reconciler.output()).not.toContain(PROJECT_TOKEN);
-    expect(reconciler.output()).not.toContain(KEY.toString('base64'));
+    for (const { bytes } of [newer, { bytes: KEY }])
+      expect(reconciler.output()).not.toContain(bytes.toString('base64'));
+  });
+
+  it('stops in the middle of a pass while the garden hangs, and another one takes over the cluster and the watch', async () => {
+    const first = await startReconciler({ GARDEN_TIMEOUT_MS: '60s' });
+    at.cloud.admin.resetCalls();
+    at.cloud.admin.addFaults({
+      match: { api: 'garden', method: 'APPLY', path: '/shoots/' },
+      effect: { hang: true },
+    });
+    const cluster = await declare();
+    const applied = () => Object.keys(at.cloud.admin.calls().byRoute).filter((route) => /^APPLY .*shoots/.test(route));
+    await waitFor('the Shoot to be applied', () => applied().length > 0);
+    await startReconciler();
+
+    // It would be killed if it did not exit by itself.
+    expect(await first.stop()).toEqual({ code: 0, signal: null });
+
+    expect(await untilEnded(at, cluster.operationId)).toMatchObject({ state: 'succeeded' });
+    const { shoot_name: name } = await at.row(cluster.id);
+    expect(at.cloud.admin.garden.shootHistory().filter((life) => life.name === name)).toHaveLength(1);
   });
 });

@@ -72,8 +72,8 @@ export async function startClusters(cloudOptions: Partial<LocalCloudOptions> = {
   const keys = new KeyRing([{ id: 'k1', bytes: key }]);
   const running = new Set<Reconciler>();
 
-  const seal = async (connectionId: ConnectionId, token: string): Promise<void> => {
-    const { keyId, bytes } = keys.seal(token, connectionId);
+  const seal = async (connectionId: ConnectionId, token: string, ring = keys): Promise<void> => {
+    const { keyId, bytes } = ring.seal(token, connectionId);
     await rows.pool.query('UPDATE connection SET sealed_token = $2, token_key_id = $3 WHERE id = $1', [
       connectionId,
       Buffer.from(bytes),
