@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { expect, it } from '@jest/globals';
-import { fillPage, HOW } from '../../support/clients/matrix/page.js';
+import { fillPage, HOW, pinnedVersion } from '../../support/clients/matrix/page.js';
+import { clientRows } from '../../support/clients/matrix/rows.js';
 import { builtFile } from '../../support/system/program.js';
 
 const file = builtFile('docs/clients.md');
@@ -12,3 +13,10 @@ it(`docs/clients.md shows how each client ends, and the snippets that run; after
 
   expect(process.env.CORRAL_WRITE_DOCS ? filled : page).toBe(filled);
 });
+
+it.each(clientRows)(
+  '$name ran with the version that is pinned; after raising it: npm run test:long -- clients',
+  (row) => {
+    expect(row.ranWith).toBe(pinnedVersion(row));
+  },
+);

@@ -40,7 +40,7 @@ const cells: Readonly<Record<Runs, string>> = {
 };
 
 /** @returns the version that the client's folder pins @throws Error if it pins none */
-function pinnedVersion({ folder, pin }: ClientRow): string {
+export function pinnedVersion({ folder, pin }: Pick<ClientRow, 'folder' | 'pin'>): string {
   const text = readFileSync(join(clients, folder, pin.file), 'utf8');
   const name = pin.of.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
   const pattern =
