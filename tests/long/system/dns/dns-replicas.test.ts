@@ -5,6 +5,7 @@ import { callDns } from '../../../support/clients/dns-api.js';
 import { operationIdOf } from '../../../support/clusters/client.js';
 import { aCluster } from '../../../support/clusters/journey.js';
 import { startClusterSystem } from '../../../support/clusters/start-cluster-system.js';
+import { replay } from '../../../support/crashes/dns-history.js';
 import { untilSettled } from '../../../support/system/mirror.js';
 import { restartableRedis } from '../../../support/system/redis.js';
 import { startRoundRobin } from '../../../support/system/round-robin.js';
@@ -20,6 +21,7 @@ const BUDGET = 200;
 const REFUSALS = 5;
 const RECORDS = `/zones/${ZONE}/rrsets`;
 
+const valuesOf = (set?: { records: readonly { value: string }[] }) => set?.records.map(({ value }) => value);
 const many = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
 
 describeNeeding(describe, missingRedisServer(), 'replicas with a Redis', () => {
@@ -139,6 +141,15 @@ describeNeeding(describe, missingRedisServer(), 'replicas with a Redis', () => {
     const total = accepted.reduce((sum, writes) => sum + writes, 0);
     expect(total).toBeGreaterThan(BUDGET / 10);
     for (const writes of accepted) expect(writes).toBeGreaterThan(total / 10);
-    expect((await system.cloud.writes()).filter(({ zone }) => zone === ZONE)).toHaveLength(total);
+    const writes = (await system.cloud.writes()).filter(({ zone }) => zone === ZONE);
+    expect(writes).toHaveLength(total);
+    for (const { token, slug } of system.teams) {
+      const own = replay(writes.filter(({ name }) => name === slug)).sets.get(`${slug}/A`);
+      await waitFor('the mirror to show the last accepted write', async () => {
+        const { json } = await callDns(system.url, { method: 'GET', path: `${RECORDS}/${slug}/A`, token });
+        expect(valuesOf(json.rrset)).toEqual(valuesOf(own));
+        return true;
+      });
+    }
   });
 });
