@@ -1,6 +1,13 @@
 import { fileURLToPath } from 'node:url';
 import { checkDnsAnswer } from '@corral/contracts';
-import { type DatabaseDoor, databaseDoor, type RunningProcess, startProcess, waitFor } from '@corral/testing';
+import {
+  closedUrl,
+  type DatabaseDoor,
+  databaseDoor,
+  type RunningProcess,
+  startProcess,
+  waitFor,
+} from '@corral/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { auditOf } from './support/audit.js';
 import { createSet, makeDemo } from './support/demos.js';
@@ -239,8 +246,8 @@ describe('the built program', () => {
       ...(readyLine === undefined ? {} : { readyLine }),
     });
 
-  async function start(): Promise<{ url: string; metricsUrl: string }> {
-    running = await run(environment(), '"message":"listening"');
+  async function start(env: Record<string, string> = {}): Promise<{ url: string; metricsUrl: string }> {
+    running = await run({ ...environment(), ...env }, '"message":"listening"');
     const lines = running.output().split('\n');
     return JSON.parse(lines.find((line) => line.includes('"message":"listening"')) as string);
   }
@@ -270,6 +277,21 @@ describe('the built program', () => {
       for (const secret of [UPSTREAM_TOKEN, gateway.acme.token, new URL(gateway.databaseUrl).password]) {
         expect(output).not.toContain(secret);
       }
+    });
+
+    it('grants its part of a limit while Redis is unavailable', async () => {
+      const env = { LIMIT_PER_TOKEN: '120', REDIS_URL: (await closedUrl()).replace(/^http/, 'redis') };
+      const leftAt = async ({ url }: { url: string }) =>
+        Number((await send(url, 'GET', '/zones')).headers.get('ratelimit-remaining'));
+      await gateway.pool.query('DELETE FROM service_process');
+
+      const alone = await start(env);
+      expect(await leftAt(alone)).toBe(119);
+      const first = running;
+      const leftAtSecond = await start(env).then(leftAt);
+      await first?.stop({ timeoutMs: 0 });
+
+      expect(leftAtSecond).toBe(59);
     });
 
     it('finishes a write in flight when it is asked to stop, and exits with 0', async () => {
