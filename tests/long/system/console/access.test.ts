@@ -97,4 +97,12 @@ describeConsole('for tokens, demos and connections', (running) => {
     await page.getByRole('heading', { level: 1, name: 'Mine' }).waitFor();
     await waitForFocus(page.getByRole('button', { name: 'Replace token or name' }));
   });
+
+  it('shows members who can change connections', async () => {
+    const sessionid = running().dev.teams[0]?.member.sessionid ?? null;
+    for (const path of ['/connections/+', '/connections/main/servers/+']) {
+      const page = await running().open(`/teams/acme${path}`, { sessionid });
+      await page.getByText(/^Only administrators .* Ask .+\.$/).waitFor();
+    }
+  });
 });

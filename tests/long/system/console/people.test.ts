@@ -2,6 +2,25 @@ import { expect, it } from '@jest/globals';
 import { describeConsole, expectAccessible, revokeDnsToken, signIn } from '../../../support/console/start-console.js';
 
 describeConsole('for people, sessions and settings', (running) => {
+  it('does not let the last administrator leave', async () => {
+    const page = await running().open('/teams/acme/access');
+    await page.getByRole('button', { name: /^Leave/ }).click();
+    await page.getByLabel('Type acme to confirm').fill('acme');
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('alert')
+      .getByText(/administrator/)
+      .waitFor();
+  });
+
+  it('refuses to invite a member, and keeps the address', async () => {
+    const page = await running().open('/teams/acme/access');
+    await page.getByLabel('E-mail address').fill('member@acme.test');
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByRole('alert').getByText('A member of the team already has this address.').waitFor();
+    expect(await page.getByLabel('E-mail address').inputValue()).toBe('member@acme.test');
+  });
+
   it('shows members what only administrators can do, and whom to ask; then lets them leave', async () => {
     const sessionid = running().dev.teams[1]?.member.sessionid ?? null;
     const page = await running().open('/teams/globex/access', { sessionid });
