@@ -17,19 +17,19 @@ export interface Authority {
    *
    * @param dnsName of a server; without it the certificate is for a client
    */
-  issue(commonName: string, dnsName?: string): Promise<Issued>;
+  issue(commonName: string, dnsName?: string): Issued;
 }
 
 export async function anAuthority(name = 'authority'): Promise<Authority> {
-  const authority = await makeAuthority(name, validity);
-  const issue = async (commonName: string, dnsName?: string): Promise<Issued> => {
+  const authority = makeAuthority(name, validity);
+  const issue = (commonName: string, dnsName?: string): Issued => {
     const { certificate, key } =
       dnsName === undefined
-        ? await issueClientCertificate(authority, commonName, ['tests'], validity)
-        : await issueServerCertificate(authority, { dns: [dnsName], ip: [] }, validity);
+        ? issueClientCertificate(authority, commonName, ['tests'], validity)
+        : issueServerCertificate(authority, { dns: [dnsName], ip: [] }, validity);
     return { cert: certificate, key };
   };
-  const issued = new Map<string, Promise<Issued>>();
+  const issued = new Map<string, Issued>();
   return {
     ca: authority.certificate.trimEnd(),
     issue(commonName, dnsName) {

@@ -68,7 +68,7 @@ export async function startShoot(overrides: Partial<GardenOptions> = {}): Promis
   };
 
   const certified = async (authority: Authority) => ({
-    ...(await authority.issue('kube-apiserver', serverName)),
+    ...authority.issue('kube-apiserver', serverName),
     ca: authority.ca,
   });
   const server = createServer(
@@ -90,7 +90,7 @@ export async function startShoot(overrides: Partial<GardenOptions> = {}): Promis
 
   const issue = async () => {
     const user = `admin-${shoot.issued.push(`admin-${shoot.issued.length + 1}`)}`;
-    const { cert, key } = await shoot.authority.issue(user);
+    const { cert, key } = shoot.authority.issue(user);
     const cluster = { 'certificate-authority-data': base64(shoot.authority.ca), 'tls-server-name': serverName };
     const credentials = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
     const expiresAt = new Date(Date.now() + shoot.grantedSeconds * 1_000);

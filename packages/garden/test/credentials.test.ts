@@ -252,7 +252,7 @@ describe('a garden behind TLS', () => {
 
   beforeAll(async () => {
     authority = await anAuthority();
-    server = await authority.issue('garden', 'garden.test');
+    server = authority.issue('garden', 'garden.test');
   });
 
   afterEach(() => {
@@ -321,7 +321,7 @@ describe('a garden behind TLS', () => {
 
   it('receives our client certificate', async () => {
     const { url, visitors } = await aTlsGarden({ ca: authority.ca, requestCert: true, rejectUnauthorized: false });
-    const { cert, key } = await authority.issue('corral');
+    const { cert, key } = authority.issue('corral');
     const user = { 'client-certificate-data': base64(cert), 'client-key-data': base64(key) };
     const { client } = aClient(url, { kubeconfigText: aKubeconfig(url, user, trusting()) });
 

@@ -12,7 +12,7 @@ export interface TlsFolder {
   /** What clients have to trust, PEM. */
   readonly ca: string;
   /** One more certificate of the same authority, in no file yet. */
-  issue(days?: number): Promise<KeyPair>;
+  issue(days?: number): KeyPair;
   /** One file after the other, each in one step. */
   write(pair: Partial<KeyPair>): Promise<void>;
   path(name: string): string;
@@ -27,14 +27,14 @@ export async function makeTlsFolder(): Promise<TlsFolder> {
     await writeFile(path(`${name}.new`), text, { mode: 0o600 });
     await rename(path(`${name}.new`), path(name));
   };
-  const authority = await makeAuthority('tests', validFor(2));
+  const authority = makeAuthority('tests', validFor(2));
   const names = { dns: [UPSTREAM_NAME, 'localhost'], ip: ['127.0.0.1'] } as const;
   const issue = (days = 1) => issueServerCertificate(authority, names, validFor(days));
   const write = async ({ certificate, key }: Partial<KeyPair>): Promise<void> => {
     if (certificate !== undefined) await replace('tls.crt', certificate);
     if (key !== undefined) await replace('tls.key', key);
   };
-  await write(await issue());
+  await write(issue());
   return {
     certFile: path('tls.crt'),
     keyFile: path('tls.key'),

@@ -139,7 +139,7 @@ describe('a slow client', () => {
 
 describe('a renewed certificate', () => {
   const days = async (count: number) => {
-    const pair = await files.issue(count);
+    const pair = files.issue(count);
     return { pair, expiresAt: expiryOf(pair) };
   };
 
@@ -205,7 +205,7 @@ describe('a renewed certificate', () => {
 });
 
 it('a certificate that has expired is an error in the log', async () => {
-  await files.write(await files.issue(-0.5));
+  await files.write(files.issue(-0.5));
 
   const { logLines } = await start();
 
@@ -247,8 +247,8 @@ describe('an unusable certificate', () => {
     );
 
   it('is refused with a sentence that names the file', async () => {
-    const [other, encrypted] = [await files.issue(), generateKeyPairSync('ec', encryptedEcKey).privateKey];
-    const { certificate, key } = await files.issue();
+    const [other, encrypted] = [files.issue(), generateKeyPairSync('ec', encryptedEcKey).privateKey];
+    const { certificate, key } = files.issue();
     const attempts: [Partial<KeyPair>, string][] = [
       [
         { certificate, key: other.key },

@@ -1,21 +1,5 @@
-// The ASN.1 library requires it at load time.
-import 'reflect-metadata';
-import { randomBytes } from 'node:crypto';
-import {
-  AuthorityKeyIdentifierExtension,
-  BasicConstraintsExtension,
-  ExtendedKeyUsage,
-  ExtendedKeyUsageExtension,
-  type Extension,
-  type JsonName,
-  KeyUsageFlags,
-  KeyUsagesExtension,
-  PemConverter,
-  SubjectAlternativeNameExtension,
-  SubjectKeyIdentifierExtension,
-  X509Certificate,
-  X509CertificateGenerator,
-} from '@peculiar/x509';
+import { createHash, createPublicKey, generateKeyPairSync, randomBytes, sign, X509Certificate } from 'node:crypto';
+import { bitString, der, octetString, oid, sequence, text, time } from './der.js';
 
 /** A certificate with its key, both in PEM; the key in PKCS #8. */
 export interface KeyPair {
@@ -28,81 +12,111 @@ export interface Validity {
   readonly notAfter: Date;
 }
 
-const signingAlgorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+const ecdsaWithSha256 = sequence(oid('2a8648ce3d040302'));
+const attributes = { CN: oid('550403'), O: oid('55040a') } as const;
+const purposes = { server: oid('2b06010505070301'), client: oid('2b06010505070302') } as const;
 
-const serialNumber = (): string => `00${randomBytes(15).toString('hex')}`;
+/** Each attribute in a set of its own, but the values of one together. */
+const nameOf = (...parts: readonly (readonly [attribute: keyof typeof attributes, ...values: string[]])[]): Buffer =>
+  sequence(
+    ...parts.map(([attribute, ...values]) =>
+      der(0x31, ...values.map((value) => sequence(attributes[attribute], text(value)))),
+    ),
+  );
 
-const generateKeys = () => crypto.subtle.generateKey(signingAlgorithm, true, ['sign', 'verify']);
+const extension = (id: string, value: Buffer, isCritical = false): Buffer =>
+  sequence(oid(id), ...(isCritical ? [der(0x01, Buffer.of(0xff))] : []), octetString(value));
 
-async function toPair(
-  certificate: X509Certificate,
-  { privateKey }: Awaited<ReturnType<typeof generateKeys>>,
-): Promise<KeyPair> {
-  const key = PemConverter.encode(await crypto.subtle.exportKey('pkcs8', privateKey), 'PRIVATE KEY');
-  return { certificate: `${certificate.toString('pem')}\n`, key: `${key}\n` };
+const basicConstraints = (isAuthority: boolean): Buffer =>
+  extension('551d13', sequence(...(isAuthority ? [der(0x01, Buffer.of(0xff))] : [])), true);
+
+/** @param bits the first one is `digitalSignature` */
+const keyUsage = (bits: number, unusedBits: number): Buffer =>
+  extension('551d0f', bitString(Buffer.of(bits), unusedBits), true);
+
+const DIGITAL_SIGNATURE = keyUsage(0x80, 7);
+const SIGNS_CERTIFICATES = keyUsage(0x86, 1);
+
+/** RFC 5280, 4.2.1.2: of the point, which ends the encoding of a key on P-256. */
+const identifierOf = (spki: Buffer): Buffer => createHash('sha1').update(spki.subarray(-65)).digest();
+
+const newKeys = () =>
+  generateKeyPairSync('ec', {
+    namedCurve: 'P-256',
+    publicKeyEncoding: { type: 'spki', format: 'der' },
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  });
+
+interface Content extends Validity {
+  readonly subject: Buffer;
+  readonly issuer: Buffer;
+  readonly publicKey: Buffer;
+  readonly extensions: readonly Buffer[];
+}
+
+/** @param key of the issuer @returns PEM */
+function signed({ subject, issuer, publicKey, extensions, notBefore, notAfter }: Content, key: string): string {
+  const serial = randomBytes(16);
+  // Positive, and without a leading zero byte.
+  serial[0] = ((serial[0] ?? 0) & 0x3f) | 0x40;
+  const content = sequence(
+    der(0xa0, der(0x02, Buffer.of(2))),
+    der(0x02, serial),
+    ecdsaWithSha256,
+    issuer,
+    sequence(time(notBefore), time(notAfter)),
+    subject,
+    publicKey,
+    der(0xa3, sequence(...extensions)),
+  );
+  const whole = sequence(content, ecdsaWithSha256, bitString(sign('sha256', content, key)));
+  return new X509Certificate(whole).toString();
 }
 
 /** Creates a self-signed certificate authority. */
-export async function makeAuthority(name: string, validity: Validity): Promise<KeyPair> {
-  const keys = await generateKeys();
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    ...validity,
-    serialNumber: serialNumber(),
-    name: [{ CN: [name] }],
-    signingAlgorithm,
-    keys,
-    extensions: [
-      new BasicConstraintsExtension(true, undefined, true),
-      new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign | KeyUsageFlags.digitalSignature, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
-    ],
-  });
-  return toPair(certificate, keys);
+export function makeAuthority(name: string, validity: Validity): KeyPair {
+  const { publicKey, privateKey: key } = newKeys();
+  const own = nameOf(['CN', name]);
+  const identifier = extension('551d0e', octetString(identifierOf(publicKey)));
+  const extensions = [basicConstraints(true), SIGNS_CERTIFICATES, identifier];
+  return { certificate: signed({ ...validity, subject: own, issuer: own, publicKey, extensions }, key), key };
 }
 
-async function issue(
-  authority: KeyPair,
-  subject: JsonName,
-  validity: Validity,
-  extensions: Extension[],
-): Promise<KeyPair> {
-  const keys = await generateKeys();
-  const issuer = new X509Certificate(authority.certificate);
-  const pkcs8 = PemConverter.decodeFirst(authority.key);
-  const signingKey = await crypto.subtle.importKey('pkcs8', pkcs8, signingAlgorithm, false, ['sign']);
-  const certificate = await X509CertificateGenerator.create({
+/** @param authority from {@link makeAuthority} */
+function issue(authority: KeyPair, subject: Buffer, validity: Validity, extensions: readonly Buffer[]): KeyPair {
+  const { publicKey, privateKey: key } = newKeys();
+  const { CN } = new X509Certificate(authority.certificate).toLegacyObject().subject;
+  const issuerKey = createPublicKey(authority.certificate).export({ type: 'spki', format: 'der' });
+  const content = {
     ...validity,
-    serialNumber: serialNumber(),
     subject,
-    issuer: issuer.subjectName.toJSON(),
-    signingAlgorithm,
-    signingKey,
-    publicKey: keys.publicKey,
+    issuer: nameOf(['CN', String(CN)]),
+    publicKey,
     extensions: [
-      new BasicConstraintsExtension(false, undefined, true),
+      basicConstraints(false),
       // Required by RFC 5280, 4.2.1.1. Python 3.13 and later reject certificates without it.
-      await AuthorityKeyIdentifierExtension.create(issuer.publicKey),
+      extension('551d23', sequence(der(0x80, identifierOf(issuerKey)))),
+      DIGITAL_SIGNATURE,
       ...extensions,
     ],
-  });
-  return toPair(certificate, keys);
+  };
+  return { certificate: signed(content, authority.key), key };
 }
 
-/** Issues a certificate for a server with these names and addresses; the first name is its subject. */
+const usedBy = (purpose: keyof typeof purposes): Buffer => extension('551d25', sequence(purposes[purpose]));
+
+/** Issues a certificate for a server with these names and IPv4 addresses; the first name is its subject. */
 export function issueServerCertificate(
   authority: KeyPair,
   names: { dns: readonly [string, ...string[]]; ip: readonly string[] },
   validity: Validity,
-): Promise<KeyPair> {
+): KeyPair {
   const alternatives = [
-    ...names.dns.map((value) => ({ type: 'dns' as const, value })),
-    ...names.ip.map((value) => ({ type: 'ip' as const, value })),
+    ...names.dns.map((name) => der(0x82, Buffer.from(name))),
+    ...names.ip.map((address) => der(0x87, Buffer.from(address.split('.').map(Number)))),
   ];
-  return issue(authority, [{ CN: [names.dns[0]] }], validity, [
-    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-    new ExtendedKeyUsageExtension([ExtendedKeyUsage.serverAuth]),
-    new SubjectAlternativeNameExtension(alternatives),
-  ]);
+  const extensions = [usedBy('server'), extension('551d11', sequence(...alternatives))];
+  return issue(authority, nameOf(['CN', names.dns[0]]), validity, extensions);
 }
 
 /**
@@ -113,9 +127,7 @@ export function issueClientCertificate(
   user: string,
   groups: readonly string[],
   validity: Validity,
-): Promise<KeyPair> {
-  return issue(authority, [{ CN: [user] }, { O: [...groups] }], validity, [
-    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
-    new ExtendedKeyUsageExtension([ExtendedKeyUsage.clientAuth]),
-  ]);
+): KeyPair {
+  const subject = groups.length === 0 ? nameOf(['CN', user]) : nameOf(['CN', user], ['O', ...groups]);
+  return issue(authority, subject, validity, [usedBy('client')]);
 }

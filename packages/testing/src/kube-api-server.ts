@@ -56,9 +56,9 @@ export async function startKubeApiServer({
     readyUrl: `${etcdUrl}/health`,
   });
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-  const authority = await makeAuthority('kube-apiserver', validity);
-  const server = await issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, validity);
-  const frontProxy = await issueClientCertificate(authority, 'front-proxy', [], validity);
+  const authority = makeAuthority('kube-apiserver', validity);
+  const server = issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, validity);
+  const frontProxy = issueClientCertificate(authority, 'front-proxy', [], validity);
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   const args = [
     ...['--etcd-servers', etcdUrl, '--bind-address', LOOPBACK, '--secure-port', String(port)],

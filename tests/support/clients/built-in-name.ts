@@ -55,8 +55,8 @@ export async function ownUpstreamName(ends: Ends): Promise<UpstreamName> {
 /** Writes `ca.pem`, and the `tls.crt` and `tls.key` of a server with the name of the upstream. */
 export async function certifyUpstreamName(folder: string): Promise<void> {
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-  const authority = await makeAuthority('tests', validity);
-  const { certificate, key } = await issueServerCertificate(authority, { dns: [UPSTREAM_NAME], ip: [] }, validity);
+  const authority = makeAuthority('tests', validity);
+  const { certificate, key } = issueServerCertificate(authority, { dns: [UPSTREAM_NAME], ip: [] }, validity);
   await writeFile(join(folder, 'ca.pem'), authority.certificate);
   await writeFile(join(folder, 'tls.crt'), certificate);
   await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });

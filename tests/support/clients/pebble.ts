@@ -85,9 +85,9 @@ export async function startPebble(
 /** @returns the certificate of the authority of `tls.crt` */
 async function certify(folder: string): Promise<string> {
   const validity = { notBefore: new Date(Date.now() - DAY_MS), notAfter: new Date(Date.now() + DAY_MS) };
-  const authority = await makeAuthority('pebble', validity);
+  const authority = makeAuthority('pebble', validity);
   const names = { dns: ['localhost'] as [string], ip: ['127.0.0.1'] };
-  const { certificate, key } = await issueServerCertificate(authority, names, validity);
+  const { certificate, key } = issueServerCertificate(authority, names, validity);
   await writeFile(join(folder, 'tls.crt'), certificate);
   await writeFile(join(folder, 'tls.key'), key, { mode: 0o600 });
   return authority.certificate;

@@ -32,8 +32,8 @@ export async function devCertificate(folder: StateFolder, now = Date.now()): Pro
   };
   if (isGood(files, now)) return files;
   const validity = { notBefore: new Date(now - DAY_MS), notAfter: new Date(now + VALID_DAYS * DAY_MS) };
-  const authority = await makeAuthority('Corral on this machine', validity);
-  const server = await issueServerCertificate(authority, NAMES, validity);
+  const authority = makeAuthority('Corral on this machine', validity);
+  const server = issueServerCertificate(authority, NAMES, validity);
   mkdirSync(place, { recursive: true, mode: 0o700 });
   writeFileSync(files.caFile, authority.certificate, { mode: 0o600 });
   writeFileSync(files.certFile, server.certificate, { mode: 0o600 });

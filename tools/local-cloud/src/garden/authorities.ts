@@ -23,10 +23,10 @@ const longValidity = () => ({
 });
 
 /** Reads the credentials of the garden from the data folder or creates them. */
-export async function openCredentials(dataDir: string | undefined): Promise<GardenCredentials> {
+export function openCredentials(dataDir: string | undefined): GardenCredentials {
   const path = dataDir === undefined ? null : join(dataDir, 'garden-credentials.json');
   if (path !== null && existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as GardenCredentials;
-  const authority = await makeAuthority('local-garden', longValidity());
+  const authority = makeAuthority('local-garden', longValidity());
   const tokens = Object.fromEntries(accountNames.map((name) => [name, randomBytes(24).toString('base64url')]));
   const credentials = { authority, tokens: tokens as GardenCredentials['tokens'] };
   if (dataDir !== undefined && path !== null) {
@@ -36,7 +36,7 @@ export async function openCredentials(dataDir: string | undefined): Promise<Gard
   return credentials;
 }
 
-export const issueGardenServer = (authority: KeyPair): Promise<KeyPair> =>
+export const issueGardenServer = (authority: KeyPair): KeyPair =>
   issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, longValidity());
 
 /** Domain of the Shoots' API servers. It does not resolve. */
@@ -54,36 +54,29 @@ export function shootNamed(store: ObjectStore, serverName: string): Held | null 
 
 /** The certificate authority of each Shoot, created on first use and stored with the Shoot, and the certificate of its API server. */
 export class ShootAuthorities {
-  /** Keyed by the Shoot's uid, as the servers. */
-  readonly #authorities = new Map<string, Promise<KeyPair>>();
-  readonly #servers = new Map<string, Promise<SecureContext>>();
+  /** Keyed by the Shoot's uid. */
+  readonly #servers = new Map<string, SecureContext>();
 
   constructor(private readonly store: ObjectStore) {}
 
-  get(held: Held): Promise<KeyPair> {
-    const authority = this.#authorities.get(held.uid) ?? this.#restore(held);
-    this.#authorities.set(held.uid, authority);
+  get(held: Held): KeyPair {
+    const { simulation } = held;
+    if (simulation.authority !== undefined) return simulation.authority;
+    const authority = makeAuthority('ca', longValidity());
+    this.store.simulate('shoots', held, { ...simulation, authority });
     return authority;
   }
 
   /** What a Shoot's API server shows in a handshake. */
-  serverOf(held: Held): Promise<SecureContext> {
+  serverOf(held: Held): SecureContext {
     const server = this.#servers.get(held.uid) ?? this.#issueServer(held);
     this.#servers.set(held.uid, server);
     return server;
   }
 
-  async #issueServer(held: Held): Promise<SecureContext> {
+  #issueServer(held: Held): SecureContext {
     const names = { dns: [serverNameOf(held)], ip: [LOOPBACK] } as const;
-    const { certificate, key } = await issueServerCertificate(await this.get(held), names, longValidity());
+    const { certificate, key } = issueServerCertificate(this.get(held), names, longValidity());
     return createSecureContext({ cert: certificate, key });
-  }
-
-  async #restore({ namespace, name, uid, simulation }: Held): Promise<KeyPair> {
-    if (simulation.authority !== undefined) return simulation.authority;
-    const authority = await makeAuthority('ca', longValidity());
-    const current = this.store.get('shoots', namespace, name);
-    if (current?.uid === uid) this.store.simulate('shoots', current, { ...current.simulation, authority });
-    return authority;
   }
 }

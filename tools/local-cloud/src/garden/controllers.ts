@@ -15,7 +15,7 @@ export function startControllers(parts: GardenParts): { close(): void } {
   const ends = [
     forEachOf(store, 'projects', (place) => lookAtProject(parts, place)),
     forEachOf(store, 'credentialsbindings', (place) => lookAtBinding(store, place)),
-    forEachOf(store, 'shoots', (place) => void publishAuthority(parts, place)),
+    forEachOf(store, 'shoots', (place) => publishAuthority(parts, place)),
     store.subscribe('shoots', ({ type, held }) => {
       if (type !== 'DELETED') return;
       store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
@@ -91,20 +91,16 @@ function setFinalizer(store: ObjectStore, resource: string, object: KubeObject, 
 const authorityNameOf = ({ name }: Place): string => `${name}.ca-cluster`;
 
 /** Shows the certificate authority of a Shoot in its Project, once. Manual changes stay. */
-async function publishAuthority({ store, writes, authorities, settings }: GardenParts, place: Place): Promise<void> {
-  const missing = (): Held | null => {
-    const isThere = store.get(configMaps.plural, place.namespace, authorityNameOf(place)) !== null;
-    return isThere || settings().authorityIn === 'nowhere' ? null : store.get('shoots', place.namespace, place.name);
-  };
-  const held = missing();
-  if (held === null) return;
-  const { certificate } = await authorities.get(held);
-  if (missing()?.uid !== held.uid) return;
+function publishAuthority({ store, writes, authorities, settings }: GardenParts, { namespace, name }: Place): void {
+  const held = store.get('shoots', namespace, name);
+  if (held === null || settings().authorityIn === 'nowhere') return;
+  if (store.get(configMaps.plural, namespace, authorityNameOf(held)) !== null) return;
+  const { certificate } = authorities.get(held);
   const object = {
     apiVersion: 'v1',
     kind: configMaps.kind,
     metadata: {
-      namespace: place.namespace,
+      namespace,
       name: authorityNameOf(held),
       labels: { 'gardener.cloud/role': 'ca-cluster' },
     },

@@ -47,9 +47,9 @@ export function buildGardenApi(deps: GardenApiDeps): Express {
     route('patch', `${some}/:name`, servePatch(deps, kind));
     route('delete', `${some}/:name`, serveDeletion(deps, kind));
     for (const subresource of kind === shoots ? (['adminkubeconfig', 'viewerkubeconfig'] as const) : []) {
-      route('post', `${some}/:name/${subresource}`, async (req, res) => {
+      route('post', `${some}/:name/${subresource}`, (req, res) => {
         authorize(deps, kind, 'create', req, res, subresource);
-        sendJson(res, 201, await issueKubeconfig(deps, subresource, req, userOf(res).name));
+        sendJson(res, 201, issueKubeconfig(deps, subresource, req, userOf(res).name));
       });
     }
   }

@@ -38,7 +38,7 @@ const access = {
 } as const;
 
 /** Answers `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. Nothing is stored. @throws StatusError 400, 404, 422 */
-export async function issueKubeconfig(
+export function issueKubeconfig(
   { store, authorities, clock }: GardenParts,
   subresource: keyof typeof access,
   req: Request,
@@ -49,7 +49,7 @@ export async function issueKubeconfig(
   const seconds = Math.min(Number(fieldAt(readBody(req), 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT), SECONDS_MAX);
   const held = store.get('shoots', namespace, name);
   if (held === null) throw notFound(shoots, name);
-  const authority = await authorities.get(held);
+  const authority = authorities.get(held);
   const [address] = objectOf<Shoot>(held).status.advertisedAddresses ?? [];
   if (address === undefined)
     throw invalidObject(shoots, name, 'status.status', 'Invalid value: no suitable advertised address found');
@@ -57,7 +57,7 @@ export async function issueKubeconfig(
   const notAfter = new Date(Math.floor(nowMs / 1000 + seconds) * 1000);
   const validity = { notBefore: new Date(nowMs - BACKDATED_MS), notAfter };
   const user = `gardener.cloud:${role}:${userName}`;
-  const client = await issueClientCertificate(authority, user, [`gardener.cloud:project:${role}s`], validity);
+  const client = issueClientCertificate(authority, user, [`gardener.cloud:project:${role}s`], validity);
   const kubeconfig = renderKubeconfig(
     `${namespace}--${name}-${address.name}`,
     {

@@ -38,8 +38,8 @@ export type Garden = Awaited<ReturnType<typeof startGarden>>;
 /** Starts the garden cluster, its controllers, and the API servers of its Shoots. */
 export async function startGarden({ clock, calls, projectTokens }: Cloud, options: GardenOptions) {
   const { dataDir } = options;
-  const { authority, tokens } = await openCredentials(dataDir);
-  const server = await issueGardenServer(authority);
+  const { authority, tokens } = openCredentials(dataDir);
+  const server = issueGardenServer(authority);
   const journal = openJournal(dataDir, 'garden.jsonl');
   const running: { close(): void | Promise<void> }[] = [journal];
   const run = <T extends { close(): void | Promise<void> }>(part: T): T => {

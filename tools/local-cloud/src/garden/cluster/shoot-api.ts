@@ -31,8 +31,7 @@ export async function startShootApi(parts: GardenParts, port: number, fallback: 
     rejectUnauthorized: false,
     SNICallback: (serverName: string, callback: (error: Error | null, context?: SecureContext) => void) => {
       const held = shootNamed(store, serverName);
-      if (held === null) callback(null);
-      else authorities.serverOf(held).then((context) => callback(null, context), callback);
+      callback(null, held === null ? undefined : authorities.serverOf(held));
     },
   };
   const server = await listen(createServer(tls, buildShootApi(parts)), port);
