@@ -1,9 +1,9 @@
-import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { freePort, isRedisInstalled, migrateEmpty, startPostgres } from '@corral/testing';
+import { isRedisInstalled } from '@corral/testing';
 import fc from 'fast-check';
+import { restartablePostgres } from '../system/postgres.js';
 import { restartableRedis } from '../system/redis.js';
-import { type Ends, ownFolder } from '../system/system-parts.js';
+import type { Ends } from '../system/system-parts.js';
 import { drawer } from './draw.js';
 
 /** Continues until the run is over. */
@@ -16,18 +16,13 @@ export const seldomAway = fc.record({ beforeMs: fc.integer({ min: 10_000, max: 2
 
 /** A migrated Postgres that stops for moments, and a Redis, if there is one, that loses all its data, sometimes with its process. */
 export async function disturbedStores(ends: Ends, seed: number, absences = oftenAway) {
-  const folder = await ownFolder(ends);
-  const port = await freePort();
-  const launch = () => startPostgres({ dataDir: join(folder, 'postgres'), port, settings: ['fsync=off'] });
-  let postgres = await launch();
-  ends.push(() => postgres.stop());
-  const databaseUrl = postgres.url;
-  await migrateEmpty(databaseUrl);
+  const postgres = await restartablePostgres(ends);
+  const { databaseUrl } = postgres;
   const disturbances = [
     again(drawer(absences, seed + 1_000), async (awayMs) => {
       await postgres.stop();
       await pause(awayMs);
-      postgres = await launch();
+      await postgres.start();
     }),
   ];
   if (!isRedisInstalled()) return { databaseUrl, redisUrl: undefined, disturbances };

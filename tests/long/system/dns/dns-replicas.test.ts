@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describeNeeding, missingRedisServer, waitFor } from '@corral/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { startLoad, untilWritten } from '../../../support/clients/background-load.js';
@@ -7,9 +8,10 @@ import { aCluster } from '../../../support/clusters/journey.js';
 import { startClusterSystem } from '../../../support/clusters/start-cluster-system.js';
 import { replay } from '../../../support/crashes/dns-history.js';
 import { untilSettled } from '../../../support/system/mirror.js';
+import { restartablePostgres } from '../../../support/system/postgres.js';
 import { restartableRedis } from '../../../support/system/redis.js';
 import { startRoundRobin } from '../../../support/system/round-robin.js';
-import { issueToken, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
+import { issueToken, shortLeases, startSystem, type Team, ZONE } from '../../../support/system/start-system.js';
 import { type Ends, shortWaits, UNLIMITED, undo } from '../../../support/system/system-parts.js';
 
 const PER_TOKEN = 120;
@@ -23,6 +25,60 @@ const RECORDS = `/zones/${ZONE}/rrsets`;
 
 const valuesOf = (set?: { records: readonly { value: string }[] }) => set?.records.map(({ value }) => value);
 const many = (count: number): number[] => Array.from({ length: count }, (_, number) => number);
+
+/** `CORRAL_AWAY_SECONDS=20` makes the outage of Postgres longer. The expectations are the same. */
+const awayMs = Number(process.env.CORRAL_AWAY_SECONDS ?? 5) * 1_000;
+
+describe('replicas', () => {
+  const ends: Ends = [];
+  afterEach(() => undo(ends));
+
+  it('answer 503 with Retry-After while Postgres is unavailable, and recover without a restart', async () => {
+    const postgres = await restartablePostgres(ends);
+    const { databaseUrl } = postgres;
+    const system = await startSystem({ gateways: 3, reconcilers: 2, databaseUrl, gatewayEnv: shortLeases });
+    ends.push(system.stop);
+    const { gateways, reconcilers, cloud } = system;
+    const proxy = await startRoundRobin(gateways.map(({ base }) => base));
+    ends.push(proxy.stop);
+    const [{ token, slug }] = system.teams as [Team];
+    const pids = () => [...gateways, ...reconcilers].map(({ pid }) => pid);
+    const before = pids();
+    const load = startLoad(`${proxy.base}/v1`, { token, slug });
+    ends.push(load.stop);
+    await untilWritten(load, 20);
+    const servedBefore = [...proxy.served];
+
+    await postgres.stop();
+    await waitFor('reads and writes to be refused', () =>
+      [true, false].every((isWrite) => load.answers.some((each) => each.isWrite === isWrite && each.status === 503)),
+    );
+    // Longer than any write waits.
+    await pause(awayMs);
+    await postgres.start();
+    await untilWritten(load, 20).finally(load.stop);
+    // A creation arrives, and no gateway finds out its outcome.
+    await cloud.addFaults(
+      { match: { method: 'POST', path: '/rrsets$' }, effect: { reset: 'after' } },
+      { match: { method: 'GET', path: '/rrsets/lost.acme' }, times: null, effect: { status: 500 } },
+    );
+    const body = { name: 'lost.acme', type: 'A', records: [{ value: '192.0.2.1' }] };
+    const lost = await callDns(system.url, { method: 'POST', path: RECORDS, token, body });
+    await cloud.clearFaults();
+
+    expect(load.failures).toEqual([]); // each answer had the documented form, and each 503 a Retry-After
+    const refused = load.answers.filter(({ status }) => status >= 500 || status === 429);
+    expect(refused.map(({ status, json }) => [status, json.error.code])).toEqual(
+      refused.map(() => [503, 'unavailable']),
+    );
+    const served = proxy.served.map((count, at) => count - (servedBefore[at] as number));
+    expect(Math.min(...served)).toBeGreaterThan(0);
+    expect(lost.status).toBe(502);
+    await untilSettled(system);
+    expect((await callDns(system.url, { method: 'GET', path: `${RECORDS}/lost.acme/A`, token })).status).toBe(200);
+    expect(pids()).toEqual(before);
+  });
+});
 
 describeNeeding(describe, missingRedisServer(), 'replicas with a Redis', () => {
   const ends: Ends = [];
