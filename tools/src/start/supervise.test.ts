@@ -46,8 +46,8 @@ it.each([
     '(exit code 1). Restarting it; its log is LOG, which ends with:\nIt cannot start. Its port is taken.',
   ],
   [
-    'without the version of Node.js, which ends a report',
-    "console.error('Error: odd\\n\\nNode.js v20.1.0'); process.exit(1)",
+    'without the stack and the version of Node.js, which end a report',
+    "throw new Error('odd')",
     '(exit code 1). Restarting it; its log is LOG, which ends with:\nError: odd',
   ],
   ['but not with words of an earlier run', 'process.exit(3)', '(exit code 3). Restarting it; its log is LOG'],

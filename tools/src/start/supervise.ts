@@ -101,7 +101,7 @@ function start({ file, env, logFile }: ProgramSpec): Started {
 
 const WORDS_MAX = 4_000;
 
-/** The last line after a position, within the last thousands of bytes. Node.js ends the report of an error with its version. */
+/** The last line after a position, within the last thousands of bytes. Node.js ends the report of an error with its stack and version. */
 function lastLineAfter(start: number, path: string): string {
   try {
     const file = openSync(path, 'r');
@@ -112,7 +112,7 @@ function lastLineAfter(start: number, path: string): string {
     const lines = bytes
       .toString('utf8')
       .split('\n')
-      .filter((line) => line.trim() !== '' && !/^Node\.js v\d/.test(line));
+      .filter((line) => line.trim() !== '' && !/^(Node\.js v\d|\s+at )/.test(line));
     return lines.at(-1) ?? '';
   } catch {
     return '';
