@@ -16,16 +16,14 @@ export {
   siteOf,
 } from './buckets/refusing-limits.js';
 export { type CallClass, flowOf } from './budget/account.js';
+export { type BudgetStore, readBudgets, sharedStore } from './budget/budget-store.js';
 export {
   type BudgetReading,
-  type BudgetStore,
   type FlowReading,
   type KeptReading,
-  readBudgets,
-  sharedStore,
   type TurnTaken,
   upstreamBudgetMetrics,
-} from './budget/budget-store.js';
+} from './budget/readings.js';
 export { type CallEnd, parseStatement, retryAfterMs, type Turn } from './budget/statements.js';
 export { type Lack, openBudget, type Turned, type UpstreamBudget } from './budget/upstream-budget.js';
 export { type FairQueue, fairQueue } from './fair-queue.js';

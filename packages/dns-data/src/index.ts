@@ -33,9 +33,9 @@ export {
   type DemoReach,
   type DemoStore,
   demoStore,
-  lastExpiryOf,
 } from './demos/demo-store.js';
 export { drawLabel, isLabel, isReservedLabel, labelOf } from './demos/label.js';
+export { lastExpiryOf } from './demos/rules.js';
 export { type EndingRrsets, endingRrsets } from './mirror/ending-rrsets.js';
 export type { LabelRequirement, RrsetPage, RrsetScope, RrsetSelection, SortKey } from './mirror/mirror-store.js';
 export { listPointingSets, type MirrorStore, mirrorStore, type ZoneRecord } from './mirror/mirror-store.js';

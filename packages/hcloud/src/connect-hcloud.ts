@@ -116,12 +116,12 @@ function projectOf(baseUrl: string, token: string): string {
     .slice(0, 32);
 }
 
-/**
+/*
  * Parsers of what the upstream answers to reads. They check what our callers rely upon and nothing else, so that
  * fields of tomorrow pass; undefined means that the body is not what was asked for.
  */
 
-export function parseZone(body: JsonBody, idOrName: string | number): (ZoneReading & { kind: 'found' }) | undefined {
+function parseZone(body: JsonBody, idOrName: string | number): (ZoneReading & { kind: 'found' }) | undefined {
   const { zone } = body.value;
   if (!isObject(zone)) return undefined;
   const { id, name, mode } = zone;
@@ -131,7 +131,7 @@ export function parseZone(body: JsonBody, idOrName: string | number): (ZoneReadi
 }
 
 /** Reads an rrset, and makes sure that the answer is about the one in question. */
-export function parseRrset(body: JsonBody, name: string, type: string): { kind: 'found'; body: string } | undefined {
+function parseRrset(body: JsonBody, name: string, type: string): { kind: 'found'; body: string } | undefined {
   const { rrset } = body.value;
   if (!isObject(rrset) || rrset.name !== name || rrset.type !== type) return undefined;
   return { kind: 'found', body: textOf(body, 'rrset') };
@@ -141,7 +141,7 @@ export function parseRrset(body: JsonBody, name: string, type: string): { kind: 
  * Demands the pagination: without it a first page would look like the whole zone, and a comparison would take the
  * rest for deleted.
  */
-export function parseRrsetPage(body: JsonBody, page: number): RrsetPage | undefined {
+function parseRrsetPage(body: JsonBody, page: number): RrsetPage | undefined {
   const items = objectsIn(body, 'rrsets');
   const nextPage = nextPageIn(body.value, page);
   if (items === undefined || nextPage === undefined) return undefined;
@@ -156,7 +156,7 @@ export function parseRrsetPage(body: JsonBody, page: number): RrsetPage | undefi
 }
 
 /** Drops actions that were not asked for. */
-export function parseActions(body: JsonBody, ids: readonly number[]): ActionReading[] | undefined {
+function parseActions(body: JsonBody, ids: readonly number[]): ActionReading[] | undefined {
   const items = objectsIn(body, 'actions');
   if (items === undefined) return undefined;
   const actions: ActionReading[] = [];

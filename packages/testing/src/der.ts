@@ -1,4 +1,4 @@
-/** Encodes ASN.1 values in DER (X.690), as far as certificates need it. */
+/* ASN.1 values in DER (X.690), as far as certificates need them. */
 
 /** A value of a type, with parts that are encoded already. */
 export function der(tag: number, ...parts: readonly Uint8Array[]): Buffer {

@@ -2,6 +2,7 @@ import type { ClusterSpec, NodePoolSpec } from '@corral/contracts';
 import fc from 'fast-check';
 import type { TeamCall } from '../clusters/client.js';
 import type { FaultRule } from '../system/local-cloud.js';
+import { htmlAnswer } from './draw.js';
 
 /** One request of a client about one of its clusters. */
 export type Wish =
@@ -90,8 +91,6 @@ export function callOf(wish: Wish, { name, connectionRef, region }: Surroundings
   }
 }
 
-const html = { body: '<html><body>Service Unavailable</body></html>', contentType: 'text/html' };
-
 /** A little longer than one call to the garden may take. */
 const TOO_LONG_MS = 2_200;
 
@@ -116,8 +115,8 @@ const gardenFaults: fc.Arbitrary<FaultRule> = fc.record({
     { delayMs: TOO_LONG_MS },
     { status: 500, perform: true },
     { status: 500, perform: false },
-    { status: 503, perform: false, ...html },
-    { status: 504, perform: true, ...html },
+    { status: 503, perform: false, ...htmlAnswer },
+    { status: 504, perform: true, ...htmlAnswer },
     { status: 429, retryAfter: 1 },
     { reset: 'before' },
     { reset: 'after' },

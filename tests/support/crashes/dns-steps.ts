@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { FaultRule } from '../system/local-cloud.js';
+import { htmlAnswer } from './draw.js';
 
 type Operation = 'create' | 'set_records' | 'add_records' | 'remove_records' | 'change_ttl' | 'update' | 'delete';
 
@@ -60,8 +61,6 @@ export const stepArbitrary: fc.Arbitrary<Step> = fc.record({
 
 const slowest = 1_150; // a little more than a gateway waits for the upstream, and less than it waits to settle
 
-const html = { body: '<html><body>Service Unavailable</body></html>', contentType: 'text/html' };
-
 const effects: fc.Arbitrary<FaultRule['effect']> = fc.constantFrom(
   { delayMs: 50 },
   { delayMs: 300 },
@@ -69,8 +68,8 @@ const effects: fc.Arbitrary<FaultRule['effect']> = fc.constantFrom(
   { delayMs: slowest },
   { status: 500, perform: true },
   { status: 500, perform: false },
-  { status: 502, perform: true, ...html },
-  { status: 503, perform: false, ...html },
+  { status: 502, perform: true, ...htmlAnswer },
+  { status: 503, perform: false, ...htmlAnswer },
   { reset: 'before' },
   { reset: 'after' },
   { reset: 'after' },

@@ -18,3 +18,6 @@ export function drawer<T>(arbitrary: fc.Arbitrary<T>, seed: number): () => T {
     return drawn.pop() as T;
   };
 }
+
+/** What a proxy answers in the place of an API. */
+export const htmlAnswer = { body: '<html><body>Service Unavailable</body></html>', contentType: 'text/html' };

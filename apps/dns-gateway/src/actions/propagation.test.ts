@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { canonicalValue, expectationOf, isServed, propagatingBody } from './follow-name-servers.js';
+import { canonicalValue, expectationOf, isServed, propagatingBody } from './propagation.js';
 
 const ZONE = 'example.org';
 

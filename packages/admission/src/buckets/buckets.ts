@@ -118,7 +118,7 @@ export function returnTokens(bucket: Bucket | undefined, rule: BucketRule, now: 
 }
 
 /** @param tokens left in the bucket, including fractions */
-export function describeTaken(allowed: boolean, tokens: number, rule: BucketRule): Taken {
+function describeTaken(allowed: boolean, tokens: number, rule: BucketRule): Taken {
   const gap = msPerToken(rule);
   return {
     allowed,

@@ -235,7 +235,7 @@ const keep = (state: BudgetState, promise: PromisedTurn): BudgetState => ({
 });
 
 /** Calls that have to be there now so that with the whole refill each promise can be kept. */
-export function keptFor(state: BudgetState): number {
+function keptFor(state: BudgetState): number {
   const rate = rateOf(state);
   return state.promises.reduce(
     (held, { dueAt }, index) => Math.max(held, index + 1 - rate * Math.max(0, dueAt - state.at)),
@@ -249,7 +249,7 @@ export function keptFor(state: BudgetState): number {
  * @param supply calls that are there
  * @param perMs what flows in
  */
-export function unpromisedMs({ at, promises }: BudgetState, supply: number, perMs: number): number {
+function unpromisedMs({ at, promises }: BudgetState, supply: number, perMs: number): number {
   let earliest = at;
   // A call before a promise that has none to spare would break it.
   for (const [index, { dueAt }] of promises.entries()) {
@@ -264,7 +264,7 @@ export function unpromisedMs({ at, promises }: BudgetState, supply: number, perM
 }
 
 /** @param turn when its flow has it by fairness alone, and how many calls come before it beside those that were promised */
-export function keepTurn(
+function keepTurn(
   state: BudgetState,
   { flow, fairMs, before }: { flow: string; fairMs: number; before: number },
 ): { state: BudgetState; retryAfterMs: number } {

@@ -2,15 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { secondsOf } from '../buckets/buckets.js';
 import { beginWait, type Clock, type RequestScope, systemClock } from '../request-scope.js';
 import { type BudgetState, type CallClass, levelOf } from './account.js';
-import {
-  type BudgetReading,
-  type BudgetStore,
-  memoryStore,
-  readingOf,
-  type TurnTaken,
-  unknownReading,
-} from './budget-store.js';
+import { type BudgetStore, memoryStore } from './budget-store.js';
 import type { UsedUp } from './find-turn.js';
+import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
 import type { CallEnd, Statement, Turn } from './statements.js';
 import { type Answer, type Ask, exchange, type Told } from './turns.js';
 

@@ -8,8 +8,8 @@ import {
   setLevelOf,
   silentMs,
 } from '../../src/budget/account.js';
-import { readingOf } from '../../src/budget/budget-store.js';
 import { keptMs, promisesMax, promisesPerFlow } from '../../src/budget/find-turn.js';
+import { readingOf } from '../../src/budget/readings.js';
 import {
   type CallEnd,
   end,

@@ -164,7 +164,7 @@ function queryParameter(parameter: DnsQueryParameter): DocumentParameter {
 const id = { type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER } as const;
 
 /** Path parameters by name. */
-export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
+const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
   zone: {
     description: 'ID or name of the zone.',
     schema: { type: 'string', minLength: 1, maxLength: dnsLimits.fullNameCharacters },
@@ -190,7 +190,7 @@ export const dnsPathParameters: Readonly<Record<string, ParameterNote>> = {
 };
 
 /** Narrower schemas and examples of query parameters, by name. */
-export const dnsQueryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: unknown }>> = {
+const dnsQueryNotes: Readonly<Record<string, { readonly schema?: object; readonly example?: unknown }>> = {
   page: { schema: { ...id, default: 1 }, example: 1 },
   per_page: { schema: { ...id, default: dnsLimits.perPageDefault }, example: dnsLimits.perPageMax },
   sort: { example: ['id:desc'] },
@@ -199,4 +199,4 @@ export const dnsQueryNotes: Readonly<Record<string, { readonly schema?: object; 
 };
 
 /** Limits of repeatable parameters. */
-export const repetitionsMax: Readonly<Record<string, number>> = { id: dnsLimits.actionIdsPerRequest };
+const repetitionsMax: Readonly<Record<string, number>> = { id: dnsLimits.actionIdsPerRequest };

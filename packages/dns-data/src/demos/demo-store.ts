@@ -1,5 +1,5 @@
 import { DNS_SCOPE, hashDnsToken, mintDnsToken } from '@corral/auth';
-import { asTeamId, dnsLimits, type TeamId } from '@corral/contracts';
+import { asTeamId, type TeamId } from '@corral/contracts';
 import { lockRows, type Prisma, readClock, sql, type Transaction } from '@corral/database';
 import { countMirrored, lockOwner } from '../writes/owner-entries.js';
 import { hashCourseCode } from './course-code.js';
@@ -12,16 +12,7 @@ import {
   noted,
   releaseLabels,
 } from './demo-rows.js';
-
-/** The last time to which a demo can be extended. */
-export const lastExpiryOf = (createdAt: Date): Date => secondsAfter(createdAt, dnsLimits.demoTtlSecondsMax);
-
-/** Finds when a demo expires that is extended by `ttlSeconds` from now: the longest lifetime counts from its creation. */
-export function extendedExpiry(createdAt: Date, now: Date, ttlSeconds: number): Date {
-  return new Date(Math.min(secondsAfter(now, ttlSeconds).getTime(), lastExpiryOf(createdAt).getTime()));
-}
-
-export const secondsAfter = (time: Date, seconds: number): Date => new Date(time.getTime() + seconds * 1_000);
+import { extendedExpiry, secondsAfter } from './rules.js';
 
 /** The creator of a demo: a team by one of its tokens, or the holder of a course code. */
 export type DemoMaker =

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { extendedExpiry } from './demo-store.js';
+import { extendedExpiry } from './rules.js';
 
 /** In seconds, like all times of the table. */
 const HOUR = 3_600;

@@ -175,18 +175,17 @@ export function decideAdmission(
   return { kind: 'admitted', reserve, recordsMax: Math.max(ceiling, reach) };
 }
 
-/**
- * How many records the set has after the write if it takes effect, where that does not depend on the set; 0 when the write adds none.
- *
- * @returns null if it depends on the set
- */
-function statedRecords(write: RrsetWrite): number | null {
+/** How many records the set may have after the write, given up to `before` now; 0 when it adds none. */
+function reachOf(write: RrsetWrite, rrset: KnownRrset, before: number): number {
   switch (write.operation) {
     case 'create':
     case 'set_records':
       return write.records.length;
-    case 'add_records':
-      return null;
+    case 'add_records': {
+      // Values that exist already add nothing. The upstream refuses them with an error that clients know.
+      const added = write.records.length - (rrset.isInDoubt ? 0 : countPresent(write, rrset.body));
+      return added === 0 ? 0 : before + added;
+    }
     case 'remove_records':
     case 'change_ttl':
     case 'update':
@@ -195,14 +194,6 @@ function statedRecords(write: RrsetWrite): number | null {
     default:
       return assertNever(write);
   }
-}
-
-/** How many records the set may have after the write, given up to `before` now; 0 when it adds none. */
-function reachOf(write: RrsetWrite, rrset: KnownRrset, before: number): number {
-  if (write.operation !== 'add_records') return statedRecords(write) ?? 0;
-  // Values that exist already add nothing. The upstream refuses them with an error that clients know.
-  const added = write.records.length - (rrset.isInDoubt ? 0 : countPresent(write, rrset.body));
-  return added === 0 ? 0 : before + added;
 }
 
 /** How many of the values that a write adds are already in the mirrored body. */
