@@ -130,6 +130,27 @@ export function testRoles(running: () => RunningConsole): void {
     },
   );
 
+  it('learns of a role that changed before the stream of changes stood', async () => {
+    const page = await joinAsViewer('late@example.org');
+    let connect = (): void => undefined;
+    const held = new Promise<void>((resolve) => {
+      connect = resolve;
+    });
+    await page.context().route('**/teams/acme/events/**', async (route) => {
+      await held;
+      await route.continue();
+    });
+    await page.reload();
+    await headingOf(page, 'Home');
+    const { json } = await running().api('GET', '/a/acme/team/api/members/');
+    const { items } = json as { items: { id: number; display_name: string }[] };
+    const id = items.find(({ display_name }) => display_name === 'late@example.org')?.id;
+    const { status } = await running().api('PUT', `/a/acme/team/api/members/${id}/`, { role: 'admin' });
+    expect(status).toBe(200);
+    connect();
+    await page.getByRole('link', { name: 'Audit', exact: true }).waitFor();
+  });
+
   it('shows a stranger nothing of the team, on whichever page', async () => {
     const page = await running().open('/teams/acme/access', {
       sessionid: running().dev.teams[1]?.admin.sessionid ?? null,

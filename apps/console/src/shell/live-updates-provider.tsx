@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from 'react';
+import { createContext, type ReactNode, useContext, useEffect, useState } from 'react';
 import { applyLiveEvent } from '../api/live-cache.js';
 import { type LiveState, startLiveUpdates } from '../api/live-updates.js';
 import { meQuery, teamKey } from '../api/queries.js';
@@ -19,14 +19,11 @@ export const OnceBegun = ({ children }: { readonly children: ReactNode }) => use
 const DOWN_SHOWN_AFTER_MS = 5_000;
 /** The pages do not wait longer for the stream: what they load then is loaded again once it stands. */
 const FIRST_WAIT_MS = 1_000;
-/** The person who is signed in was loaded just before the stream began. */
-const ME_FRESH_MS = 10_000;
 
 /** Feeds the changes of a team into the cache for as long as one of its pages is open. */
 export function LiveUpdatesProvider({ team, children }: { readonly team: string; readonly children: ReactNode }) {
   const cache = useQueryClient();
   const [isBegun, setBegun] = useState(false);
-  const isFirst = useRef(true);
   const [state, setState] = useState<LiveState>({ phase: 'connecting' });
   const isSignedOut = useSessionEnded();
   useEffect(() => {
@@ -42,10 +39,7 @@ export function LiveUpdatesProvider({ team, children }: { readonly team: string;
     const reload = () => {
       void cache.invalidateQueries({ queryKey: teamKey(team) });
       // Our own role may have changed before the stream began.
-      const { queryKey } = meQuery();
-      const age = Date.now() - (cache.getQueryState(queryKey)?.dataUpdatedAt ?? 0);
-      if (!isFirst.current || age > ME_FRESH_MS) void cache.invalidateQueries({ queryKey });
-      isFirst.current = false;
+      void cache.invalidateQueries({ queryKey: meQuery().queryKey });
     };
     const updates = startLiveUpdates({
       team,

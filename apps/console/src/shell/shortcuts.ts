@@ -40,7 +40,8 @@ export function useShortcuts({ team, openPalette, openHelp }: ShortcutOptions): 
       event.preventDefault();
       void navigate({ to: pathOf(team, place) });
     } else if (event.key === 'g') {
-      goUntil.current = event.timeStamp + SEQUENCE_MS;
+      // From now on, not from the press: a busy page hears of it late.
+      goUntil.current = performance.now() + SEQUENCE_MS;
     } else if (event.key === '?') {
       event.preventDefault();
       openHelp();
