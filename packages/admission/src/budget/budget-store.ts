@@ -30,29 +30,33 @@ export function memoryStore(): BudgetStore {
 /** Names the rows of this form. Those of others belong to processes of other versions. */
 const PREFIX = `${stateForm}:`;
 
-/** Longest wait for a process that is changing the account: less than `openBudget` waits for an answer. */
-const LOCK_TIMEOUT = '500ms';
+interface KeptRow {
+  readonly now: Date;
+  /** Null when there is none yet. */
+  readonly version: bigint | null;
+  readonly text: string;
+}
 
 /** The accounts that all processes of an installation share, on the clock of Postgres. */
-export function sharedStore(prisma: Prisma): BudgetStore {
-  return {
-    update: (name, change) =>
-      prisma.$transaction(async (tx) => {
-        const project = `${PREFIX}${name}`;
-        // Counting the change locks the row. The clock is read after that.
-        const rows = await tx.$queryRaw<{ text: string; now: Date }[]>`
-          INSERT INTO upstream_budget AS kept (project, version, state)
-          SELECT ${project}, 1, '' FROM set_config('lock_timeout', ${LOCK_TIMEOUT}, true)
-          ON CONFLICT (project) DO UPDATE SET version = kept.version + 1
-          RETURNING state AS text, ${sqlText(rowClock)} AS now`;
-        const [{ text, now }] = rows as [(typeof rows)[number]];
-        const { state, answer } = change(parseState(text), now.getTime());
-        await tx.$executeRaw`
-          UPDATE upstream_budget SET state = ${JSON.stringify(state)}, updated_at = ${now} WHERE project = ${project}`;
-        return answer;
-      }),
-  };
-}
+export const sharedStore = (prisma: Prisma): BudgetStore => ({
+  async update(name, change) {
+    const project = `${PREFIX}${name}`;
+    // Repeated while others change it in between: nobody has to wait for one that stopped half-way.
+    for (;;) {
+      const [kept] = await prisma.$queryRaw<[KeptRow]>`
+        SELECT ${sqlText(rowClock)} AS now, version, coalesce(state, '') AS text
+        FROM (VALUES (${project})) AS wanted (project) LEFT JOIN upstream_budget USING (project)`;
+      const { state, answer } = change(parseState(kept.text), kept.now.getTime());
+      const changed = await prisma.$executeRaw`
+        INSERT INTO upstream_budget AS kept (project, version, state, updated_at)
+        VALUES (${project}, 1, ${JSON.stringify(state)}, ${kept.now})
+        ON CONFLICT (project) DO UPDATE
+        SET version = kept.version + 1, state = excluded.state, updated_at = excluded.updated_at
+        WHERE kept.version = ${kept.version}`;
+      if (changed === 1) return answer;
+    }
+  },
+});
 
 /** So long after its last call an account says nothing: every budget is full again by then. */
 const SHOWN_MS = 2 * 3_600_000;

@@ -34,14 +34,14 @@ export const endingRrsets = (prisma: Prisma) => ({
   /** Puts a reminder into the audit log. @returns false if there is one since the set was changed */
   async remind({ owner, key, body, changedAt }: EndingRrset): Promise<boolean> {
     return prisma.$transaction(async (tx) => {
-      const locked = await lockOwner(tx, owner);
-      if (locked === null) return false;
+      await lockOwner(tx, owner);
       const reminder = { ...key, operation: 'remind' } as const;
       const earlier = await tx.dnsAuditEntry.findFirst({
         where: { ...reminder, createdAt: { gte: changedAt } },
         select: { id: true },
       });
       if (earlier !== null) return false;
+      const now = await readClock(tx);
       await tx.dnsAuditEntry.create({
         data: {
           ...reminder,
@@ -50,8 +50,8 @@ export const endingRrsets = (prisma: Prisma) => ({
           state: 'completed',
           beforeBody: body,
           afterBody: body,
-          createdAt: locked.now,
-          completedAt: locked.now,
+          createdAt: now,
+          completedAt: now,
         },
         select: { id: true },
       });

@@ -8,7 +8,7 @@ import {
   recordCountOf,
 } from '../rrset.js';
 import { copyOf, type DeliveryCheck, type EarlierWrite, isDue, isIdentical } from './copies.js';
-import { ceilingOf, type LockedOwner, type OpenEntry, recordsHeld } from './owner-entries.js';
+import { ceilingOf, type OpenEntry, recordsHeld } from './owner-entries.js';
 
 /** A write to be entered into the ledger. */
 export interface NewWrite {
@@ -64,7 +64,14 @@ export type BeginOutcome =
 
 /** What is read, under the lock of its owner, before a write begins. */
 export interface Situation {
-  readonly owner: LockedOwner;
+  /** The database's clock. */
+  readonly now: Date;
+  /** Whether the owner may write. Ending a demo takes the lock too, so no write begins after its end was committed. */
+  readonly isLive: boolean;
+  /** Whether operators have suspended the team, or that of the demo. */
+  readonly isSuspended: boolean;
+  /** A team's own quota of records; null for that of the installation. */
+  readonly recordsMax: number | null;
   /** Whether a hold is in force. */
   readonly isHeld: boolean;
   /** The latest write to the set; null when there was none. */
@@ -91,18 +98,18 @@ export function decideBegin(
   { quota, replayMs }: LedgerOptions,
   wasDelivered: DeliveryCheck,
 ): Decision {
-  const { owner, latest, isHeld } = seen;
-  if (isHeld) return { kind: 'held' };
+  const { now, latest } = seen;
+  if (seen.isHeld) return { kind: 'held' };
   // Without a token Corral itself clears a demo that has ended.
-  if (owner.isSuspended && newWrite.tokenId !== null) return { kind: 'suspended' };
-  if (!owner.isLive && newWrite.write.operation !== 'delete') return { kind: 'ended' };
+  if (seen.isSuspended && newWrite.tokenId !== null) return { kind: 'suspended' };
+  if (!seen.isLive && newWrite.write.operation !== 'delete') return { kind: 'ended' };
   if (latest?.state === 'pending') {
     const [entryId, identical] = [Number(latest.id), isIdentical(newWrite, latest)];
-    return { kind: 'busy', entryId, identical, isDue: isDue(latest, owner.now) };
+    return { kind: 'busy', entryId, identical, isDue: isDue(latest, now) };
   }
-  const copy = copyOf(newWrite, latest, { now: owner.now, replayMs }, wasDelivered);
+  const copy = copyOf(newWrite, latest, { now, replayMs }, wasDelivered);
   if (copy?.kind === 'replayed') return copy;
-  return admit(newWrite, seen, quotaOf(newWrite.owner.kind, quota, owner.recordsMax));
+  return admit(newWrite, seen, quotaOf(newWrite.owner.kind, quota, seen.recordsMax));
 }
 
 /** Records freed by earlier writes count as used while their actions may fail. */

@@ -1,5 +1,5 @@
 import { asTeamId, ownerLabelOf } from '@corral/contracts';
-import { lockRows, type Prisma, readClock, type Transaction } from '@corral/database';
+import { lockRows, type Prisma, rowClock, type Sql, sql, sqlText, type Transaction } from '@corral/database';
 import { type RrsetKey, type RrsetOwner, recordCountOf } from '../rrset.js';
 
 /** The row of a team or of a demo. */
@@ -8,54 +8,30 @@ export interface OwnerRow {
   readonly id: string;
 }
 
-/** The owner of a set, as read under its lock. */
-export interface LockedOwner {
-  /** Whether it may write. Ending a demo takes the lock too, so no write begins after its end was committed. */
-  readonly isLive: boolean;
-  /** Whether operators have suspended the team, or that of the demo. */
-  readonly isSuspended: boolean;
-  /** A team's own quota of records; null for that of the installation. */
-  readonly recordsMax: number | null;
-  /** The database's clock. */
-  readonly now: Date;
-}
-
 /**
  * Locks the row of a team or a demo until the transaction ends. Whatever changes what counts against its quota holds this lock, so all
  * that is read under it belongs together.
- *
- * @returns null when the owner is gone
  */
-export async function lockOwner(tx: Transaction, { kind, id }: OwnerRow): Promise<LockedOwner | null> {
-  await lockRows(tx, kind, { id });
-  const now = await readClock(tx);
-  if (kind === 'team') {
-    const team = await tx.team.findUnique({ where: { id }, select: ofTeam });
-    return team && { isLive: true, isSuspended: team.suspendedAt !== null, recordsMax: team.dnsRecordsMax, now };
-  }
-  const select = { endedAt: true, expiresAt: true, team: { select: ofTeam } } as const;
-  const demo = await tx.demo.findUnique({ where: { id }, select });
-  if (demo === null) return null;
-  const isLive = demo.endedAt === null && demo.expiresAt > now;
-  return { isLive, isSuspended: demo.team?.suspendedAt != null, recordsMax: null, now };
-}
-
-const ofTeam = { suspendedAt: true, dnsRecordsMax: true } as const;
+export const lockOwner = (tx: Transaction, { kind, id }: OwnerRow): Promise<void> => lockRows(tx, kind, { id });
 
 /** SQL: the records of a team, which are those in the zone of the teams. */
 export const recordsOfTeam = (slug: string): string =>
   `(SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset JOIN dns_zone ON dns_zone.id = zone_id
     WHERE NOT of_demos AND owner_label = ${slug})`;
 
+/** SQL: the number of records in the mirror at a label of a zone. */
+export const recordsAt = (zoneId: number, ownerLabel: string): Sql =>
+  sql`(SELECT coalesce(sum(record_count), 0)::int FROM dns_rrset WHERE zone_id = ${zoneId} AND owner_label = ${ownerLabel})`;
+
 /** The number of records in the mirror at a label of a zone. */
 export async function countMirrored(db: Transaction, zoneId: number, ownerLabel: string): Promise<number> {
-  const { _sum } = await db.dnsRrset.aggregate({ where: { zoneId, ownerLabel }, _sum: { recordCount: true } });
-  return _sum.recordCount ?? 0;
+  const [row] = await db.$queryRaw<{ records: number }[]>`SELECT ${recordsAt(zoneId, ownerLabel)} AS records`;
+  return row?.records ?? 0;
 }
 
 /** A write of which it is not yet certain how many records its set has upstream. */
 export interface OpenEntry {
-  readonly id: bigint;
+  readonly id: number;
   readonly key: RrsetKey;
   /** Records that it may add while it is pending; else 0. */
   readonly reserved: number;
@@ -65,17 +41,21 @@ export interface OpenEntry {
   readonly mirrored: number;
 }
 
-/** Reads the open entries of a team or a demo. Each part has an index of its own, which Prisma's conditions do not fit. */
+/** SQL: the open entries of a team or a demo (`OpenEntry[]`). Each part has an index of its own. */
+export const openEntriesOf = (ownerId: string): Sql => sql`
+  (SELECT coalesce(json_agg(json_build_object(
+            'id', entry.id, 'key', json_build_object('zoneId', zone_id, 'name', name, 'type', type),
+            'reserved', reserved, 'ceiling', ceiling, 'mirrored', coalesce(rrset.record_count, 0))), '[]')
+   FROM (SELECT id, zone_id, name, type, reserved_records AS reserved, NULL::int AS ceiling FROM dns_audit_entry
+         WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND state = 'pending'
+         UNION ALL
+         SELECT id, zone_id, name, type, 0, records_ceiling FROM dns_audit_entry
+         WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND records_ceiling IS NOT NULL) AS entry
+   LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type))`;
+
 export async function readOpenEntries(db: Transaction, ownerId: string): Promise<OpenEntry[]> {
-  const rows = await db.$queryRaw<(Omit<OpenEntry, 'key'> & { zoneId: bigint; name: string; type: string })[]>`
-    SELECT entry.id, zone_id AS "zoneId", name, type, reserved, ceiling, coalesce(rrset.record_count, 0) AS mirrored
-    FROM (SELECT id, zone_id, name, type, reserved_records AS reserved, NULL::int AS ceiling FROM dns_audit_entry
-          WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND state = 'pending'
-          UNION ALL
-          SELECT id, zone_id, name, type, 0, records_ceiling FROM dns_audit_entry
-          WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND records_ceiling IS NOT NULL) AS entry
-    LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type)`;
-  return rows.map(({ zoneId, name, type, ...entry }) => ({ key: { zoneId: Number(zoneId), name, type }, ...entry }));
+  const [row] = await db.$queryRaw<{ open: OpenEntry[] }[]>`SELECT ${openEntriesOf(ownerId)} AS open`;
+  return row?.open ?? [];
 }
 
 /** Records that count against a quota beside those in the mirror. */
@@ -189,67 +169,85 @@ export interface EntryHold {
 export const isHeldBy = ({ entryId, fence }: EntryHold) =>
   ({ id: entryId, leaseFence: fence, state: 'pending' }) as const;
 
-/** What becomes of a pending entry. */
-type EndOfEntry = Omit<Parameters<Transaction['dnsAuditEntry']['updateMany']>[0]['data'], 'leaseUntil'>;
+/** What becomes of a pending entry. What is not stated stays as it is. */
+export interface EndOfEntry {
+  readonly state: 'completed' | 'refused' | 'settled';
+  readonly upstreamStatus?: number;
+  readonly upstreamBody?: string;
+  /** Time in ms until the set is read again; null when the mirror is certain. */
+  readonly recheckAfterMs: number | null;
+  readonly afterBody?: string | null;
+  readonly recordsCeiling?: number | null;
+  readonly foundBody?: string | null;
+  readonly foundApplied?: boolean;
+}
+
+/** What follows from a write that took effect, or was looked up. */
+export interface Effect {
+  readonly key: RrsetKey;
+  /** The set's body now, null when it is gone. */
+  readonly rrset: string | null;
+  /** One that is known already is left as it is. */
+  readonly action: { readonly id: number; readonly status: string; readonly body: string } | null;
+  /** The mirror held this set, which had been removed outside Corral. Recorded as drift. */
+  readonly drift?: string | null;
+}
 
 /**
- * Ends a pending entry and changes what follows from it, under the lock of its owner.
+ * Ends a pending entry with what follows from it, in one statement under the lock of its owner.
  *
- * @param work gets the database's clock. Called only if the entry is still held
- * @returns whether it was
+ * @param effect null when the write changed nothing
+ * @returns whether the entry was still held; else nothing is changed
  */
-export function endEntry(
+export async function endEntry(
   prisma: Prisma,
-  hold: EntryHold,
-  endAt: (now: Date) => EndOfEntry,
-  work: (tx: Transaction, now: Date) => Promise<void>,
+  { entryId, fence, owner }: EntryHold,
+  end: EndOfEntry,
+  effect: Effect | null,
 ): Promise<boolean> {
-  return prisma.$transaction(async (tx) => {
-    const { now } = await lockedOwner(tx, hold.owner);
-    const data = { ...endAt(now), reservedRecords: 0, leaseUntil: null, completedAt: now };
-    const { count } = await tx.dnsAuditEntry.updateMany({ where: isHeldBy(hold), data });
-    if (count === 0) return false;
-    await work(tx, now);
-    return true;
-  });
+  const { upstreamStatus = null, upstreamBody = null, afterBody = null, foundBody = null, foundApplied = null } = end;
+  const [row] = await prisma.$queryRaw<{ ended: number }[]>`
+    WITH owner AS (SELECT id FROM ${sqlText(owner.kind)} WHERE id = ${owner.id}::uuid FOR NO KEY UPDATE),
+    clock AS (SELECT ${sqlText(rowClock)} AS now FROM owner),
+    ended AS (
+      UPDATE dns_audit_entry
+      SET state = ${end.state}::dns_audit_state, completed_at = now, reserved_records = 0, lease_until = NULL,
+          upstream_status = coalesce(${upstreamStatus}, upstream_status),
+          upstream_body = coalesce(${upstreamBody}, upstream_body), after_body = ${afterBody},
+          records_ceiling = ${end.recordsCeiling ?? null}, found_body = ${foundBody}, found_applied = ${foundApplied},
+          recheck_at = now + make_interval(secs => ${end.recheckAfterMs}::float8 / 1000)
+      FROM clock WHERE id = ${entryId} AND lease_fence = ${fence} AND state = 'pending'
+      RETURNING now)
+    ${effect === null ? sql`` : followUps(effect, { entryId, owner })}
+    SELECT count(*)::int AS ended FROM ended`;
+  return row?.ended === 1;
 }
 
-/** @throws Error when the owner is gone, which its entries prevent */
-export async function lockedOwner(tx: Transaction, owner: RrsetOwner) {
-  const locked = await lockOwner(tx, owner);
-  if (locked === null) throw new Error(`The ${owner.kind} ${owner.id} is gone`);
-  return locked;
-}
-
-/** Makes the mirror have the set as given, null when it is gone. */
-export async function mirrorRrset(
-  tx: Transaction,
-  { zoneId, name, type }: RrsetKey,
-  body: string | null,
-  now: Date,
-): Promise<void> {
-  if (body === null) {
-    await tx.dnsRrset.deleteMany({ where: { zoneId, name, type } });
-    return;
-  }
-  const known = { recordCount: recordCountOf(body), body, updatedAt: now };
-  await tx.dnsRrset.upsert({
-    where: { zoneId_name_type: { zoneId, name, type } },
-    create: { zoneId, name, type, ownerLabel: ownerLabelOf(name), firstSeenAt: now, ...known },
-    update: known,
-  });
-}
-
-/** Stores the action of a write. An action that is known already is left as it is. */
-export async function keepAction(
-  tx: Transaction,
-  { entryId, owner }: EntryHold,
-  { id, status, body }: { readonly id: number; readonly status: string; readonly body: string },
-  now: Date,
-): Promise<void> {
+/** What follows once the entry has `ended`: the mirror, the action to follow, and drift that was found. */
+function followUps({ key, rrset, action, drift }: Effect, { entryId, owner }: Omit<EntryHold, 'fence'>): Sql {
+  const { zoneId, name, type } = key;
   const demoId = owner.kind === 'demo' ? owner.id : null;
-  const action = { id, teamId: owner.teamId, demoId, auditEntryId: entryId, status, body };
-  await tx.dnsAction.createMany({ data: [{ ...action, startedAt: now, checkedAt: now }], skipDuplicates: true });
+  const mirrored =
+    rrset === null
+      ? sql`DELETE FROM dns_rrset USING ended WHERE zone_id = ${zoneId} AND name = ${name} AND type = ${type}`
+      : sql`
+        INSERT INTO dns_rrset (zone_id, name, type, owner_label, record_count, body, first_seen_at, updated_at)
+        SELECT ${zoneId}, ${name}, ${type}, ${ownerLabelOf(name)}, ${recordCountOf(rrset)}, ${rrset}, now, now FROM ended
+        ON CONFLICT (zone_id, name, type) DO UPDATE
+        SET record_count = excluded.record_count, body = excluded.body, updated_at = excluded.updated_at`;
+  const acted =
+    action &&
+    sql`, acted AS (
+    INSERT INTO dns_action (id, team_id, demo_id, audit_entry_id, status, body, started_at, checked_at)
+    SELECT ${action.id}, ${owner.teamId}::uuid, ${demoId}::uuid, ${entryId}, ${action.status}, ${action.body}, now, now FROM ended
+    ON CONFLICT (id) DO NOTHING)`;
+  const drifted =
+    drift &&
+    sql`, drifted AS (
+    INSERT INTO dns_audit_entry (team_id, demo_id, actor, zone_id, name, type, operation, state, before_body, created_at, completed_at)
+    SELECT ${owner.teamId}::uuid, ${demoId}::uuid, 'upstream', ${zoneId}, ${name}, ${type}, 'drift', 'observed', ${drift}, now, now
+    FROM ended)`;
+  return sql`, mirrored AS (${mirrored})${acted ?? sql``}${drifted ?? sql``}`;
 }
 
 interface DnsUsage {

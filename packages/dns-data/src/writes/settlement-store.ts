@@ -8,8 +8,6 @@ import {
   entryOwner,
   isHeldBy,
   type KeyRow,
-  keepAction,
-  mirrorRrset,
   type OwnedEntryRow,
 } from './owner-entries.js';
 
@@ -142,20 +140,12 @@ export const settlementStore = (prisma: Prisma) => {
     /** Ends a pending entry with what was found: entry, mirror and action together. False when another process took over. */
     settle(due: DueEntry, { found, applied, at, recheckAfterMs }: Settlement): Promise<boolean> {
       const action = applied ? settledAction({ ...due, found }, at) : null;
-      return endEntry(
-        prisma,
-        due,
-        (now) => ({
-          state: 'settled',
-          foundBody: found,
-          foundApplied: applied,
-          recheckAt: new Date(now.getTime() + recheckAfterMs),
-        }),
-        async (tx, now) => {
-          await mirrorRrset(tx, due.key, found, now);
-          if (action !== null) await keepAction(tx, due, { ...action, status: 'success' }, now);
-        },
-      );
+      const end = { state: 'settled', foundBody: found, foundApplied: applied, recheckAfterMs } as const;
+      return endEntry(prisma, due, end, {
+        key: due.key,
+        rrset: found,
+        action: action && { ...action, status: 'success' },
+      });
     },
 
     /** Age of the oldest entry due for settlement, in seconds; 0 when none is due. */

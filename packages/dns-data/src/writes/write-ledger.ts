@@ -1,5 +1,14 @@
 import { type DnsErrorCode, ownerLabelOf, storableText } from '@corral/contracts';
-import { isHeld, type Prisma, readClock, type Transaction } from '@corral/database';
+import {
+  isHeldNow,
+  type Prisma,
+  readClock,
+  rowClock,
+  type Sql,
+  sql,
+  sqlText,
+  type Transaction,
+} from '@corral/database';
 import { type RrsetKey, type RrsetOwner, type RrsetWriteKind, recordCountOf } from '../rrset.js';
 import {
   type BeginOutcome,
@@ -11,17 +20,7 @@ import {
   type WriteLease,
 } from './begin-rule.js';
 import { type DeliveryCheck, findLatestWrite } from './copies.js';
-import {
-  countMirrored,
-  endEntry,
-  isHeldBy,
-  keepAction,
-  type LockedOwner,
-  lockedOwner,
-  lockOwner,
-  mirrorRrset,
-  readOpenEntries,
-} from './owner-entries.js';
+import { endEntry, isHeldBy, lockOwner, openEntriesOf, recordsAt } from './owner-entries.js';
 
 /**
  * First transaction of a write: reads what the rule needs, and records the write as pending if the rule admits it, before anything is
@@ -36,9 +35,9 @@ function beginWrite(
   wasDelivered: DeliveryCheck,
 ): Promise<BeginOutcome> {
   return prisma.$transaction<BeginOutcome>(async (tx) => {
-    const owner = await lockOwner(tx, newWrite.owner);
-    if (owner === null) return { kind: 'ended' };
-    const seen = await readSituation(tx, newWrite, owner);
+    await lockOwner(tx, newWrite.owner);
+    const seen = await readSituation(tx, newWrite);
+    if (seen === null) return { kind: 'ended' };
     const decided = decideBegin(newWrite, seen, options, wasDelivered);
     if (decided.kind !== 'admitted') return decided;
     const entryId = await insertPending(tx, newWrite, seen, { reserve: decided.reserve, leaseMs: options.leaseMs });
@@ -49,45 +48,37 @@ function beginWrite(
 
 const FIRST_FENCE = 1;
 
-async function readSituation(tx: Transaction, newWrite: NewWrite, locked: LockedOwner): Promise<Situation> {
-  const { owner, key, write } = newWrite;
+/** Reads under the lock of the owner. Null when the owner is gone. */
+async function readSituation(tx: Transaction, { owner, key, write }: NewWrite): Promise<Situation | null> {
   const { zoneId, name, type } = key;
-  const rrset = await tx.dnsRrset.findUnique({
-    where: { zoneId_name_type: { zoneId, name, type } },
-    select: { body: true },
-  });
-  const body = rrset?.body ?? null;
-  return {
-    owner: locked,
-    isHeld: await isHeld(tx),
-    latest: await findLatestWrite(tx, key),
-    body,
-    records: await countMirrored(tx, zoneId, ownerLabelOf(name)),
-    open: await readOpenEntries(tx, owner.id),
-    // Only writes that add values which the mirror already has depend on it.
-    isInDoubt: countPresent(write, body) > 0 && (await isSetInDoubt(tx, newWrite)),
-  };
+  const ofSet = sql`zone_id = ${zoneId} AND name = ${name} AND type = ${type}`;
+  const [seen] = await tx.$queryRaw<Omit<Situation, 'latest'>[]>`
+    SELECT now, is_live AS "isLive", is_suspended AS "isSuspended", records_max AS "recordsMax",
+           ${sqlText(isHeldNow)} AS "isHeld", (SELECT body FROM dns_rrset WHERE ${ofSet}) AS body,
+           ${recordsAt(zoneId, ownerLabelOf(name))} AS records, ${openEntriesOf(owner.id)} AS open,
+           EXISTS (SELECT FROM dns_audit_entry WHERE ${ofSet} AND recheck_at IS NOT NULL)
+             OR EXISTS (SELECT FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
+                        WHERE coalesce(action.demo_id, action.team_id) = ${owner.id}::uuid AND action.status = 'running'
+                          AND ${ofSet}) AS "isInDoubt"
+    FROM (SELECT ${sqlText(rowClock)} AS now) AS clock CROSS JOIN LATERAL (${rightToWrite(owner)}) AS owner`;
+  if (seen === undefined) return null;
+  // Only writes that add values which the mirror already has depend on the doubt.
+  const isInDoubt = seen.isInDoubt && countPresent(write, seen.body) > 0;
+  return { ...seen, isInDoubt, latest: await findLatestWrite(tx, key) };
 }
 
-/**
- * Whether the action of a write to the set still runs, or has failed, and the set was not read since. The indexes of running actions
- * and of rechecks are small, but Prisma's conditions do not fit them.
- */
-async function isSetInDoubt(tx: Transaction, { owner, key }: NewWrite): Promise<boolean> {
-  const { zoneId, name, type } = key;
-  const [row] = await tx.$queryRaw<{ isInDoubt: boolean }[]>`
-    SELECT EXISTS (SELECT FROM dns_audit_entry
-                   WHERE zone_id = ${zoneId} AND name = ${name} AND type = ${type} AND recheck_at IS NOT NULL)
-        OR EXISTS (SELECT FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
-                   WHERE coalesce(action.demo_id, action.team_id) = ${owner.id}::uuid AND action.status = 'running'
-                     AND zone_id = ${zoneId} AND name = ${name} AND type = ${type}) AS "isInDoubt"`;
-  return row?.isInDoubt === true;
-}
+const rightToWrite = ({ kind, id }: RrsetOwner): Sql =>
+  kind === 'team'
+    ? sql`SELECT true AS is_live, suspended_at IS NOT NULL AS is_suspended, dns_records_max AS records_max
+          FROM team WHERE id = ${id}::uuid`
+    : sql`SELECT ended_at IS NULL AND expires_at > now AS is_live, suspended_at IS NOT NULL AS is_suspended,
+                 NULL::int AS records_max
+          FROM demo LEFT JOIN team ON team.id = team_id WHERE demo.id = ${id}::uuid`;
 
 async function insertPending(
   tx: Transaction,
   { owner, tokenId, key, write, requestBody, requestId, requestHash }: NewWrite,
-  { owner: { now }, body }: Situation,
+  { now, body }: Situation,
   { reserve, leaseMs }: { readonly reserve: number; readonly leaseMs: number },
 ): Promise<number> {
   const { id } = await tx.dnsAuditEntry.create({
@@ -147,12 +138,7 @@ export const writeLedger = (prisma: Prisma, options: LedgerOptions) => ({
       case 'unsent':
         return countAsUnsent(prisma, lease, key, end.code);
       case 'refused':
-        return endEntry(
-          prisma,
-          lease,
-          (now) => answered(end, now),
-          async () => undefined,
-        );
+        return endEntry(prisma, lease, answered(end), null);
       case 'completed':
         return complete(prisma, lease, key, end);
     }
@@ -177,43 +163,24 @@ export const writeLedger = (prisma: Prisma, options: LedgerOptions) => ({
 });
 export type WriteLedger = ReturnType<typeof writeLedger>;
 
-const answered = ({ state, status, body, recheck }: Exclude<WriteEnd, { state: 'unsent' }>, now: Date) => ({
+const answered = ({ state, status, body, recheck }: Exclude<WriteEnd, { state: 'unsent' }>) => ({
   state,
   upstreamStatus: status,
   upstreamBody: body,
-  recheckAt: recheck ? now : null,
+  recheckAfterMs: recheck ? 0 : null,
 });
 
 /** Records an accepted write and its effect. */
 function complete(prisma: Prisma, lease: WriteLease, key: RrsetKey, end: Completed): Promise<boolean> {
   const { rrset, action, wasRemoved = false } = end;
-  const effect = { afterBody: rrset, recordsCeiling: ceilingOf(lease, end) };
-  return endEntry(
-    prisma,
-    lease,
-    (now) => ({ ...answered(end, now), ...effect }),
-    async (tx, now) => {
-      await mirrorRrset(tx, key, rrset, now);
-      if (action !== null) await keepAction(tx, lease, action, now);
-      if (!wasRemoved) return;
-      const { owner, current: beforeBody } = lease;
-      const of = { ...key, teamId: owner.teamId, demoId: owner.kind === 'demo' ? owner.id : null, beforeBody };
-      const drift = {
-        actor: 'upstream',
-        operation: 'drift',
-        state: 'observed',
-        createdAt: now,
-        completedAt: now,
-      } as const;
-      await tx.dnsAuditEntry.create({ data: { ...of, ...drift }, select: { id: true } });
-    },
-  );
+  const completed = { ...answered(end), afterBody: rrset, recordsCeiling: ceilingOf(lease, end) };
+  return endEntry(prisma, lease, completed, { key, rrset, action, drift: wasRemoved ? lease.current : null });
 }
 
 /** A write that never reached the upstream is removed and counted in one transaction, so it is counted once. */
 function countAsUnsent(prisma: Prisma, lease: WriteLease, key: RrsetKey, code: DnsErrorCode): Promise<boolean> {
   return prisma.$transaction(async (tx) => {
-    await lockedOwner(tx, lease.owner);
+    await lockOwner(tx, lease.owner);
     const select = { tokenId: true, requestId: true } as const;
     const entry = await tx.dnsAuditEntry.findFirst({ where: isHeldBy(lease), select });
     const { count } = await tx.dnsAuditEntry.deleteMany({ where: isHeldBy(lease) });
