@@ -1,4 +1,5 @@
 import { checkDnsAnswer } from '@corral/contracts';
+import { inTransaction, type Queryable } from '@corral/database';
 import { waitFor } from '@corral/testing';
 import { describe, expect, it } from '@jest/globals';
 import {
@@ -11,6 +12,7 @@ import {
   refusedWrites,
   settlementStore,
   type WriteEnd,
+  type WriteLease,
 } from '../src/index.js';
 import {
   accepted,
@@ -160,22 +162,47 @@ describe('the end of writes', () => {
   });
 
   describe('a holder that lost its lease', () => {
-    const takeOver = (entryId: number) =>
-      given.database.pool.query('UPDATE dns_audit_entry SET lease_fence = lease_fence + 1 WHERE id = $1', [entryId]);
+    const takeOver = async (db: Queryable, entryId: number): Promise<void> => {
+      await db.query('UPDATE dns_audit_entry SET lease_fence = lease_fence + 1 WHERE id = $1', [entryId]);
+    };
+    const finishLate = async (lease: WriteLease, finish: () => Promise<boolean>): Promise<void> => {
+      const { pool, entry } = given.database;
+      expect(await finish()).toBe(false);
+
+      expect(await entry(lease.entryId)).toMatchObject({ state: 'pending', reserved_records: 2, lease_fence: 2 });
+      expect(await mirrored()).toBeNull();
+      const { rowCount } = await pool.query('SELECT FROM dns_action WHERE team_id = $1', [given.team.id]);
+      expect(rowCount).toBe(0);
+    };
+    const finish = (lease: WriteLease) =>
+      given.ledger.finish(lease, keyOf(given.name), accepted(bodyOf(given.name, 2)));
 
     it('changes nothing when it finishes its write late', async () => {
       const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
-      await takeOver(lease.entryId);
-      const before = await given.database.entry(lease.entryId);
+      await takeOver(given.database.pool, lease.entryId);
 
-      expect(await given.ledger.finish(lease, keyOf(given.name), accepted(bodyOf(given.name, 2)))).toBe(false);
+      await finishLate(lease, () => finish(lease));
+    });
 
-      expect(await given.database.entry(lease.entryId)).toEqual(before);
-      expect(await mirrored()).toBeNull();
-      const { rowCount } = await given.database.pool.query('SELECT FROM dns_action WHERE team_id = $1', [
-        given.team.id,
-      ]);
-      expect(rowCount).toBe(0);
+    it('changes nothing when it loses the lease while it waits for the lock of the owner', async () => {
+      const { pool } = given.database;
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+
+      await finishLate(lease, async () => {
+        const finished = await inTransaction(pool, async (tx) => {
+          await tx.query('SELECT FROM team WHERE id = $1 FOR UPDATE', [given.team.id]);
+          const waiting = finish(lease);
+          await waitFor('the holder to wait', async () => {
+            const { rowCount } = await pool.query(
+              `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+            );
+            return rowCount === 1;
+          });
+          await takeOver(tx, lease.entryId);
+          return { waiting };
+        });
+        return finished.waiting;
+      });
     });
   });
 });
