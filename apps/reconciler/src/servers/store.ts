@@ -134,7 +134,7 @@ export const serverStore = ({ pool, prisma }: Database) => {
       update(lease, stillWanted(wanted), { claimedAt: await readClock(prisma) }),
 
     /**
-     * Records the upcoming rebuild request, with an audit entry. Later passes read the server's actions before anything else.
+     * Records the upcoming rebuild request, with an audit entry for its first attempt. Later passes read the server's actions before anything else.
      *
      * @returns false when nothing was written, and no request may be sent
      */
@@ -153,8 +153,14 @@ export const serverStore = ({ pool, prisma }: Database) => {
           data: { phase: nextPhase, message: '', image, rebuildAskedAt: askedAt, updatedAt: now },
         });
         if (count === 0) return false;
-        const asked = { action: 'server.rebuild', detail: { generation, image, purpose }, createdAt: now };
-        await tx.auditEntry.create({ data: { ...targetOf(lease), ...named(serverId), ...asked } });
+        const asked = { action: 'server.rebuild', detail: { generation, image, purpose } };
+        // A request that was refused for now, or not sent in time, is made again: it stays one rebuild.
+        const earlier = await tx.auditEntry.findFirst({
+          where: { targetId: lease.id, action: asked.action, detail: { equals: asked.detail } },
+          select: { id: true },
+        });
+        if (earlier !== null) return true;
+        await tx.auditEntry.create({ data: { ...targetOf(lease), ...named(serverId), ...asked, createdAt: now } });
         return true;
       }),
 

@@ -58,6 +58,15 @@ describe('adoptions', () => {
       expect(at.atProvider(serverId).rebuilds).toBe(1);
     });
 
+    it('is one rebuild in the audit log when the provider was busy with the server at first', async () => {
+      const { id, serverId } = await at.acknowledge();
+      at.breakRebuild(serverId, { status: 423, code: 'locked' });
+
+      expect(await at.untilIdle(id)).toMatchObject({ phase: 'Ready', operation: { state: 'succeeded' } });
+
+      expect(await auditOf(id)).toEqual(['server.rebuild']);
+    });
+
     it('fails with its rebuild, and can be acknowledged again for another one', async () => {
       const { id, serverId } = await at.acknowledge();
       at.breakRebuild(serverId, { actionError: { code: 'action_failed', message: 'no' } });
