@@ -30,6 +30,9 @@ export function memoryStore(): BudgetStore {
 /** Names the rows of this form. Those of others belong to processes of other versions. */
 const PREFIX = `${stateForm}:`;
 
+/** Longest wait for the store. Who asked has given up then, and asks again. */
+export const storeMs = 1_000;
+
 interface KeptRow {
   readonly now: Date;
   /** Null when there is none yet. */
@@ -41,7 +44,8 @@ interface KeptRow {
 export const sharedStore = (prisma: Prisma): BudgetStore => ({
   async update(name, change) {
     const project = `${PREFIX}${name}`;
-    // Repeated while others change it in between: nobody has to wait for one that stopped half-way.
+    // Repeated while others change it in between: nobody has to wait for one that stopped half-way. One that was held up begins again too,
+    // so that a change whose process has given it up is not kept.
     for (;;) {
       const [kept] = await prisma.$queryRaw<[KeptRow]>`
         SELECT ${sqlText(rowClock)} AS now, version, coalesce(state, '') AS text
@@ -52,7 +56,8 @@ export const sharedStore = (prisma: Prisma): BudgetStore => ({
         VALUES (${project}, 1, ${JSON.stringify(state)}, ${kept.now})
         ON CONFLICT (project) DO UPDATE
         SET version = kept.version + 1, state = excluded.state, updated_at = excluded.updated_at
-        WHERE kept.version = ${kept.version}`;
+        WHERE kept.version = ${kept.version}
+          AND clock_timestamp() < ${kept.now}::timestamptz + make_interval(secs => ${storeMs}::float8 / 1000)`;
       if (changed === 1) return answer;
     }
   },

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { secondsOf } from '../buckets/buckets.js';
 import { beginWait, type Clock, type RequestScope, systemClock } from '../request-scope.js';
 import { type BudgetState, type CallClass, levelOf } from './account.js';
-import { type BudgetStore, memoryStore } from './budget-store.js';
+import { type BudgetStore, memoryStore, storeMs } from './budget-store.js';
 import type { UsedUp } from './find-turn.js';
 import { type BudgetReading, readingOf, type TurnTaken, unknownReading } from './readings.js';
 import type { CallEnd, Statement, Turn } from './statements.js';
@@ -65,8 +65,7 @@ const waitingMsMax = 250;
 /** The pause between two looks while something is to be reported, and as a sign of life. */
 const busyMs = 1_000;
 const idleMs = 10_000;
-/** Longest wait for the store, and how often it is asked while it is away. */
-const storeMs = 1_000;
+/** How often the store is asked while it is away. */
 const retryMs = 1_000;
 const noAccount = { kind: 'no_account' } as const;
 const unknownTime = { kind: 'wait', waitMs: null } as const;

@@ -1,3 +1,5 @@
+import { readClock } from '@corral/database';
+import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { freshState } from '../../src/budget/account.js';
 import { type BudgetStore, type Change, readBudgets, sharedStore } from '../../src/budget/budget-store.js';
@@ -43,6 +45,31 @@ describe('the store that processes share', () => {
     });
 
     await expect(failed).rejects.toThrow('given up');
+    expect(await store.update(project, countOne)).toBe(1);
+  });
+
+  it('keeps nothing of a change that was given up while something held the account', async () => {
+    await store.update(project, countOne);
+    let isGivenUp = false;
+    let readAt = Number.NaN;
+    const change: Change<number> = (state, now) => {
+      if (isGivenUp) throw new Error('given up');
+      readAt = now;
+      return countOne(state, now);
+    };
+
+    const changed = await place.prisma.$transaction(async (tx) => {
+      await tx.$queryRaw`SELECT FROM upstream_budget WHERE project = ${`5:${project}`} FOR UPDATE`;
+      const changing = store.update(project, change).then(
+        () => 'kept',
+        (error: Error) => error.message,
+      );
+      await waitFor('a second to pass since it read', async () => (await readClock(tx)).getTime() > readAt + 1_000);
+      isGivenUp = true;
+      return { changing };
+    });
+
+    expect(await changed.changing).toBe('given up');
     expect(await store.update(project, countOne)).toBe(1);
   });
 
