@@ -159,6 +159,23 @@ describe('the end of writes', () => {
         kind: 'busy',
       });
     });
+
+    it('that is found later keeps the answer of the upstream', async () => {
+      const lease = await begin(given.ledger, newWrite(given.team, given.name, addOf(2)));
+      await given.ledger.release(lease, 0, { status: 500, body: '{"error":{}}' });
+      const settlements = settlementStore(given.database.prisma);
+      const due = await settlements.takePendingOf(keyOf(given.name), 3_000);
+
+      const found = { found: null, applied: false, at: new Date(), recheckAfterMs: 60_000 };
+      expect(due && (await settlements.settle(due, found))).toBe(true);
+
+      expect(await given.database.entry(lease.entryId)).toMatchObject({
+        state: 'settled',
+        found_applied: false,
+        upstream_status: 500,
+        upstream_body: '{"error":{}}',
+      });
+    });
   });
 
   describe('a holder that lost its lease', () => {

@@ -169,9 +169,10 @@ export interface EntryHold {
 export const isHeldBy = ({ entryId, fence }: EntryHold) =>
   ({ id: entryId, leaseFence: fence, state: 'pending' }) as const;
 
-/** What becomes of a pending entry. What is not stated stays as it is. */
+/** What becomes of a pending entry. */
 export interface EndOfEntry {
   readonly state: 'completed' | 'refused' | 'settled';
+  /** The upstream's answer. If it is not stated, one that is known already stays. */
   readonly upstreamStatus?: number;
   readonly upstreamBody?: string;
   /** Time in ms until the set is read again; null when the mirror is certain. */
@@ -206,6 +207,7 @@ export async function endEntry(
   effect: Effect | null,
 ): Promise<boolean> {
   const { upstreamStatus = null, upstreamBody = null, afterBody = null, foundBody = null, foundApplied = null } = end;
+  // The state is compared as text: otherwise Postgres may look for the id in all of the index of pending entries, ended ones included.
   const [row] = await prisma.$queryRaw<{ ended: number }[]>`
     WITH owner AS (SELECT id FROM ${sqlText(owner.kind)} WHERE id = ${owner.id}::uuid FOR NO KEY UPDATE),
     clock AS (SELECT ${sqlText(rowClock)} AS now FROM owner),
@@ -216,7 +218,7 @@ export async function endEntry(
           upstream_body = coalesce(${upstreamBody}, upstream_body), after_body = ${afterBody},
           records_ceiling = ${end.recordsCeiling ?? null}, found_body = ${foundBody}, found_applied = ${foundApplied},
           recheck_at = now + make_interval(secs => ${end.recheckAfterMs}::float8 / 1000)
-      FROM clock WHERE id = ${entryId} AND lease_fence = ${fence} AND state = 'pending'
+      FROM clock WHERE id = ${entryId} AND lease_fence = ${fence} AND state::text = 'pending'
       RETURNING now)
     ${effect === null ? sql`` : followUps(effect, { entryId, owner })}
     SELECT count(*)::int AS ended FROM ended`;
