@@ -134,7 +134,8 @@ export const serverStore = ({ pool, prisma }: Database) => {
       update(lease, stillWanted(wanted), { claimedAt: await readClock(prisma) }),
 
     /**
-     * Records the upcoming rebuild request, with an audit entry for its first attempt. Later passes read the server's actions before anything else.
+     * Records the upcoming rebuild request, with an audit entry for its first attempt. Later passes read the server's actions before
+     * anything else.
      *
      * @returns false when nothing was written, and no request may be sent
      */
