@@ -153,7 +153,6 @@ describe('what passes and counts see', () => {
   afterEach(async () => {
     at.cloud.admin.clearFaults();
     at.cloud.admin.garden.setRights('reconciler', null);
-    at.cloud.admin.garden.changeSettings({ authorityIn: 'configmap' });
     await at.pool.query('UPDATE cluster SET nodes_due_at = NULL');
   });
 

@@ -96,7 +96,7 @@ describe('an adopted server in a garden', () => {
     expect(await until('Joined')).toMatchObject({ message: '', node_name: 'metal-1', node_ready: true });
 
     const { byRoute } = at.cloud.admin.calls();
-    const tokens = 'api/v1/namespaces/kube-system/secrets';
+    const tokens = 'api/v1/namespaces/:namespace/secrets';
     expect(byRoute[`shoot POST /${tokens}`]).toBe(1);
     expect(byRoute[`shoot DELETE /${tokens}/:name`]).toBe(1);
     expect(await nodeOfIt()).toMatchObject({

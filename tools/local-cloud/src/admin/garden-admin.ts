@@ -1,20 +1,15 @@
 import { readJoinCommand } from '../compute/join-data.js';
-import type { RealApiServer } from '../garden/cluster/clusters.js';
-import { isReady } from '../garden/cluster/nodes.js';
-import {
-  type CatalogueVersion,
-  type CloudProfile,
-  cloudProfiles,
-  type Kind,
-  type Secret,
-  shoots,
-} from '../garden/kinds.js';
-import type { Fields, KubeObject } from '../garden/object.js';
+import { isReady, type Node, nodesOf, setReady } from '../garden/nodes.js';
+import type { CatalogueVersion, CloudProfile } from '../garden/objects.js';
+import type { RealApiServer } from '../garden/parts.js';
 import type { ShootFault } from '../garden/shoots/gardenlet.js';
 import type { Shoot } from '../garden/shoots/shoot.js';
 import type { Garden } from '../garden/start-garden.js';
-import { type Held, objectOf } from '../garden/store.js';
 import type { AccountName, Rule } from '../garden-accounts.js';
+import { cloudProfiles, credentialsBindings, nodes, secrets, shoots } from '../kube/kinds.js';
+import type { Fields, KubeObject } from '../kube/object.js';
+import { clusterOf, collectionOf, type Held, objectOf } from '../kube/store.js';
+import { inGarden, type Ref } from '../kube/writes.js';
 
 /** What the catalogue no longer offers. */
 export interface Expiry {
@@ -29,28 +24,25 @@ const LONG_AGO = '2020-01-01T00:00:00Z';
 
 /** Controls of the garden for tests and manual experiments. Functions throw an Error for objects that do not exist. */
 export function createGardenAdmin(garden: Garden) {
-  const { store, writes, gardenlet, watches, clusters } = garden;
+  const { store, writes, gardenlet, watches, realApiServers } = garden;
   const getHeld = (namespace: string, name: string): Held => {
-    const held = store.get('shoots', namespace, name);
+    const held = store.get(shoots.plural, namespace, name);
     if (held === null) throw new Error(`There is no Shoot ${namespace}/${name}.`);
     return held;
   };
-  const merge = (kind: Kind, namespace: string, name: string, body: Fields, manager: string): KubeObject =>
-    writes.patch(kind, namespace, name, { type: 'merge', body, isStrict: false }, manager);
-  const catalogue = (): CloudProfile => writes.get<CloudProfile>(cloudProfiles, '', 'hcloud');
-  const patchCloudProfile = (spec: Fields): void => void merge(cloudProfiles, '', 'hcloud', { spec }, OPERATOR);
+  const merge = (ref: Ref, body: Fields, manager: string): KubeObject =>
+    writes.patch(ref, { type: 'merge', body, isStrict: false }, manager);
+  const profile = inGarden(cloudProfiles, '', 'hcloud');
+  const catalogue = (): CloudProfile => writes.get<CloudProfile>(profile);
+  const patchCloudProfile = (spec: Fields): void => void merge(profile, { spec }, OPERATOR);
+  const placesOf = (collection: string) => store.list(collection).map(({ namespace, name }) => ({ namespace, name }));
   return {
     rights: (account: AccountName): readonly Rule[] => garden.rights.of(account),
     /** @param rules null restores the documented ones */
     setRights: (account: AccountName, rules: readonly Rule[] | null): void => garden.rights.set(account, rules),
-    /** All objects, of Secrets the keys only. */
     contents: () => ({
-      secrets: store.list('secrets').map((held) => ({
-        namespace: held.namespace,
-        name: held.name,
-        keys: Object.keys(objectOf<Secret>(held).data ?? {}),
-      })),
-      credentialsBindings: store.list('credentialsbindings').map(({ namespace, name }) => ({ namespace, name })),
+      secrets: placesOf(secrets.plural),
+      credentialsBindings: placesOf(credentialsBindings.plural),
       openWatches: watches.count,
     }),
     shootHistory: garden.lives,
@@ -59,14 +51,14 @@ export function createGardenAdmin(garden: Garden) {
     clearShootFaults: (): void => gardenlet.clearFaults(),
     /** Changes a Shoot as another field manager, by a merge patch. Admission applies. */
     editShoot(namespace: string, name: string, { manager, patch }: { manager?: string; patch?: Fields }): Shoot {
-      if (patch !== undefined) merge(shoots, namespace, name, patch, manager ?? 'somebody-else');
+      if (patch !== undefined) merge(inGarden(shoots, namespace, name), patch, manager ?? 'somebody-else');
       return objectOf(getHeld(namespace, name));
     },
     /** Forgets who holds which field, as a restore from a backup does. */
     forgetManagers(namespace: string, name: string): void {
       const { object } = getHeld(namespace, name);
       const { managedFields: _, ...metadata } = object.metadata;
-      store.put('shoots', { ...object, metadata });
+      store.put(shoots.plural, { ...object, metadata });
     },
     catalogue,
     /** @param spec merge patch of the specification: lists are replaced */
@@ -83,24 +75,28 @@ export function createGardenAdmin(garden: Garden) {
       });
     },
     /** Removes the Shoot immediately, without a flow. */
-    vanishShoot: (namespace: string, name: string): void => store.remove('shoots', namespace, name),
+    vanishShoot: (namespace: string, name: string): void => store.remove(shoots.plural, namespace, name),
     /** Nodes of a Shoot's cluster, also while its API server is down. */
     nodes: (namespace: string, shoot: string) =>
-      clusters.nodes(getHeld(namespace, shoot)).map((node) => ({
-        name: node.metadata.name,
-        isReady: isReady(node),
-        labels: node.metadata.labels,
-        addresses: node.status.addresses.map(({ address }) => address),
+      nodesOf(store, getHeld(namespace, shoot)).map((held) => ({
+        name: held.name,
+        isReady: isReady(held),
+        labels: held.labels,
+        addresses: objectOf<Node>(held).status.addresses.map(({ address }) => address),
       })),
     /** Puts an object into a Shoot's cluster, also its status. @param key `group/plural/namespace/name` */
-    putObject: (namespace: string, shoot: string, key: string, object: KubeObject): void =>
-      void clusters.putObject(getHeld(namespace, shoot), key, object),
+    putObject(namespace: string, shoot: string, key: string, object: KubeObject): void {
+      const [group = '', plural = ''] = key.split('/');
+      store.put(collectionOf(clusterOf(getHeld(namespace, shoot)), { group, plural }), object);
+    },
     /** Has a real API server keep the objects of a Shoot's cluster, until this process ends. Those that are here stay behind. */
     useRealApiServer: (namespace: string, shoot: string, server: RealApiServer): void =>
-      clusters.useRealApiServer(getHeld(namespace, shoot), server),
+      void realApiServers.set(clusterOf(getHeld(namespace, shoot)), server),
     /** Stops or resumes the node's status reports. A silent node is not ready. */
-    silenceNode: (namespace: string, shoot: string, node: string, isSilent: boolean): void =>
-      clusters.silenceNode(getHeld(namespace, shoot), node, isSilent),
+    silenceNode(namespace: string, shoot: string, name: string, isSilent: boolean): void {
+      const cluster = clusterOf(getHeld(namespace, shoot));
+      setReady(store, cluster, writes.getHeld({ cluster, kind: nodes, namespace: '', name }), !isSilent);
+    },
     /**
      * Runs a join command on a freshly installed machine outside the provider. The machine becomes a node immediately.
      *

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
-import { type CredentialsBinding, configMaps, namespaces, type Project } from './kinds.js';
-import { equalJson, type KubeObject } from './object.js';
+import { configMaps, credentialsBindings, namespaces, projects, secrets, shoots } from '../kube/kinds.js';
+import { equalJson, type KubeObject } from '../kube/object.js';
+import { clusterOf, type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import { inGarden } from '../kube/writes.js';
+import type { CredentialsBinding, Project } from './objects.js';
 import type { GardenParts } from './parts.js';
 import type { Shoot } from './shoots/shoot.js';
-import { type Held, type ObjectStore, objectOf } from './store.js';
 
 type Place = Pick<Held, 'namespace' | 'name'>;
 
@@ -13,11 +15,12 @@ const MANAGER = 'gardener-controller-manager';
 export function startControllers(parts: GardenParts): { close(): void } {
   const { store } = parts;
   const ends = [
-    forEachOf(store, 'projects', (place) => lookAtProject(parts, place)),
-    forEachOf(store, 'credentialsbindings', (place) => lookAtBinding(store, place)),
-    forEachOf(store, 'shoots', (place) => publishAuthority(parts, place)),
-    store.subscribe('shoots', ({ type, held }) => {
-      if (type !== 'DELETED') return;
+    forEachOf(store, projects.plural, (place) => lookAtProject(parts, place)),
+    forEachOf(store, credentialsBindings.plural, (place) => lookAtBinding(store, place)),
+    forEachOf(store, shoots.plural, (place) => publishAuthority(parts, place)),
+    store.subscribe(({ collection, type, held }) => {
+      if (collection !== shoots.plural || type !== 'DELETED') return;
+      store.removeCluster(clusterOf(held));
       store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
       // A deleted binding may be waiting for this Shoot.
       lookAtBinding(store, { namespace: held.namespace, name: bindingOf(held) });
@@ -30,17 +33,17 @@ export function startControllers(parts: GardenParts): { close(): void } {
   };
 }
 
-/** Calls back for each object of a resource that is there or changes, after the write is answered. @returns a function that ends it */
-function forEachOf(store: ObjectStore, resource: string, look: (place: Place) => void): () => void {
+/** Calls back for each object that is there or changes, after the write is answered. @returns a function that ends it */
+function forEachOf(store: ObjectStore, collection: string, look: (place: Place) => void): () => void {
   let isClosed = false;
   const consider = (held: Held): void => {
     setImmediate(() => {
       if (!isClosed) look(held);
     });
   };
-  for (const held of store.list(resource)) consider(held);
-  const unsubscribe = store.subscribe(resource, ({ type, held }) => {
-    if (type !== 'DELETED') consider(held);
+  for (const held of store.list(collection)) consider(held);
+  const unsubscribe = store.subscribe(({ collection: changed, type, held }) => {
+    if (changed === collection && type !== 'DELETED') consider(held);
   });
   return () => {
     isClosed = true;
@@ -50,61 +53,57 @@ function forEachOf(store: ObjectStore, resource: string, look: (place: Place) =>
 
 /** Makes the namespace of a Project, and the Project Ready. */
 function lookAtProject({ store, writes }: GardenParts, { name }: Place): void {
-  const held = store.get('projects', '', name);
+  const held = store.get(projects.plural, '', name);
   if (held === null) return;
   const project = objectOf<Project>(held);
   const shortHash = createHash('sha256').update(held.uid).digest('hex').slice(0, 5);
   const namespace = project.spec?.namespace ?? `garden-${name}-${shortHash}`;
-  if (store.get('namespaces', '', namespace) === null) {
+  if (store.get(namespaces.plural, '', namespace) === null) {
     const labels = { 'gardener.cloud/role': 'project', 'project.gardener.cloud/name': name };
-    writes.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace, labels } }, MANAGER);
+    const object = { apiVersion: 'v1', kind: 'Namespace', metadata: { labels } };
+    writes.create(inGarden(namespaces, '', namespace), object, MANAGER);
   }
   const next = { ...project, spec: { ...project.spec, namespace }, status: { phase: 'Ready' } };
-  if (!equalJson(next, project)) store.put('projects', next);
+  if (!equalJson(next, project)) store.put(projects.plural, next);
 }
 
 const FINALIZER = 'gardener.cloud/gardener';
 
 /** Keeps a binding and its Secret while a Shoot uses them. A Secret belongs to one binding. */
 function lookAtBinding(store: ObjectStore, place: Place): void {
-  const held = store.get('credentialsbindings', place.namespace, place.name);
+  const held = store.get(credentialsBindings.plural, place.namespace, place.name);
   if (held === null) return;
   const { metadata, credentialsRef } = objectOf<CredentialsBinding>(held);
-  const secret = store.get('secrets', credentialsRef.namespace ?? '', credentialsRef.name ?? '');
+  const secret = store.get(secrets.plural, credentialsRef.namespace ?? '', credentialsRef.name ?? '');
   const isLeaving = metadata.deletionTimestamp !== undefined;
   const uses = (shoot: Held): boolean => shoot.namespace === place.namespace && bindingOf(shoot) === place.name;
-  if (isLeaving && store.list('shoots').some(uses)) return;
-  if (secret !== null) setFinalizer(store, 'secrets', secret.object, !isLeaving);
-  setFinalizer(store, 'credentialsbindings', held.object, !isLeaving);
+  if (isLeaving && store.list(shoots.plural).some(uses)) return;
+  if (secret !== null) setFinalizer(store, secrets.plural, secret.object, !isLeaving);
+  setFinalizer(store, credentialsBindings.plural, held.object, !isLeaving);
 }
 
 const bindingOf = (held: Held): string => objectOf<Shoot>(held).spec.credentialsBindingName ?? '';
 
-function setFinalizer(store: ObjectStore, resource: string, object: KubeObject, isWanted: boolean): void {
+function setFinalizer(store: ObjectStore, collection: string, object: KubeObject, isWanted: boolean): void {
   const { finalizers = [], namespace = '', name = '', deletionTimestamp } = object.metadata;
   if (finalizers.includes(FINALIZER) === isWanted) return;
   const next = isWanted ? [...finalizers, FINALIZER] : finalizers.filter((each) => each !== FINALIZER);
-  store.put(resource, { ...object, metadata: { ...object.metadata, finalizers: next } });
-  if (next.length === 0 && deletionTimestamp !== undefined) store.remove(resource, namespace, name);
+  store.put(collection, { ...object, metadata: { ...object.metadata, finalizers: next } });
+  if (next.length === 0 && deletionTimestamp !== undefined) store.remove(collection, namespace, name);
 }
 
 const authorityNameOf = ({ name }: Place): string => `${name}.ca-cluster`;
 
 /** Shows the certificate authority of a Shoot in its Project, once. Manual changes stay. */
-function publishAuthority({ store, writes, authorities, settings }: GardenParts, { namespace, name }: Place): void {
-  const held = store.get('shoots', namespace, name);
-  if (held === null || settings().authorityIn === 'nowhere') return;
-  if (store.get(configMaps.plural, namespace, authorityNameOf(held)) !== null) return;
+function publishAuthority({ store, writes, authorities }: GardenParts, { namespace, name }: Place): void {
+  const held = store.get(shoots.plural, namespace, name);
+  if (held === null || store.get(configMaps.plural, namespace, authorityNameOf(held)) !== null) return;
   const { certificate } = authorities.get(held);
   const object = {
     apiVersion: 'v1',
     kind: configMaps.kind,
-    metadata: {
-      namespace,
-      name: authorityNameOf(held),
-      labels: { 'gardener.cloud/role': 'ca-cluster' },
-    },
+    metadata: { labels: { 'gardener.cloud/role': 'ca-cluster' } },
     data: { 'ca.crt': certificate },
   };
-  writes.create(configMaps, object, MANAGER);
+  writes.create(inGarden(configMaps, namespace, authorityNameOf(held)), object, MANAGER);
 }

@@ -1,4 +1,4 @@
-import type { CloudProfile, ImageVersion } from './kinds.js';
+import type { CloudProfile, ImageVersion } from './objects.js';
 
 const past = '2026-01-31T23:59:59Z';
 const farAway = '2099-12-31T23:59:59Z';

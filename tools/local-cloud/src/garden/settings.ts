@@ -27,8 +27,6 @@ export interface GardenSettings extends GardenSpeed {
   /** Maximum number of Secrets per namespace; null for no quota. */
   readonly secretsMax: number | null;
   readonly admission: readonly AdmissionRule[];
-  /** The Project stores the certificate authority of a Shoot there. */
-  readonly authorityIn: 'configmap' | 'nowhere';
 }
 
 export const defaultSettings: GardenSettings = {
@@ -40,5 +38,4 @@ export const defaultSettings: GardenSettings = {
   joinMs: 1000,
   secretsMax: null,
   admission: [],
-  authorityIn: 'configmap',
 };

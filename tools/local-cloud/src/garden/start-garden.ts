@@ -5,24 +5,22 @@ import { timestamp } from '../clock.js';
 import type { Cloud } from '../cloud.js';
 import { type AccountName, accountNames, Rights } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
+import { cloudProfiles, namespaces, shoots } from '../kube/kinds.js';
+import { Watches } from '../kube/reads.js';
+import { GARDEN, type Held, ObjectStore } from '../kube/store.js';
+import { inGarden, type Ref, Writes } from '../kube/writes.js';
 import { LOOPBACK, listen } from '../listen.js';
-import { issueGardenServer, openCredentials, ShootAuthorities } from './authorities.js';
-import { Clusters } from './cluster/clusters.js';
-import { joiningMachines } from './cluster/joining-machines.js';
-import { startShootApi } from './cluster/shoot-api.js';
+import { gardenRules } from './admission.js';
 import { startControllers } from './controllers.js';
+import { base64, issueGardenServer, openCredentials, renderKubeconfig, ShootAuthorities } from './credentials.js';
 import { buildGardenApi } from './garden-api.js';
 import { hcloudProfile } from './hcloud-profile.js';
-import { cloudProfiles, type Kind, namespaces } from './kinds.js';
-import { renderKubeconfig } from './kubeconfigs.js';
-import type { KubeObject } from './object.js';
+import { joiningMachines } from './joining-machines.js';
 import type { GardenParts } from './parts.js';
-import { Watches } from './reads.js';
 import { defaultSettings, type GardenSettings } from './settings.js';
+import { clusterRules, startShootApi } from './shoot-api.js';
 import { Gardenlet } from './shoots/gardenlet.js';
 import { providerNodesOf } from './shoots/provider.js';
-import { type Held, ObjectStore } from './store.js';
-import { Writes } from './writes.js';
 
 interface GardenOptions {
   /** A port that is 0 or omitted is a free one. */
@@ -53,26 +51,28 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
   const settings = (): GardenSettings => current;
   try {
     const store = new ObjectStore(journal);
-    const writes = new Writes(store, clock, settings);
-    const [authorities, clusters] = [new ShootAuthorities(store), new Clusters(store, clock)];
-    const shared = { clock, calls, projectTokens, settings };
-    const parts: GardenParts = { ...shared, store, writes, authorities, clusters, rights: new Rights() };
+    const rules = gardenRules(store, clock, settings);
+    const ruleOf = ({ cluster, kind }: Ref) => (cluster === GARDEN ? rules : clusterRules)[kind.plural] ?? {};
+    const writes = new Writes(store, clock, ruleOf);
+    const watches = new Watches(store);
+    const parts: GardenParts = {
+      ...{ clock, calls, projectTokens, settings, store, writes, watches },
+      authorities: new ShootAuthorities(store, clock),
+      realApiServers: new Map(),
+      rights: new Rights(),
+    };
     const lives = followLives(parts);
     furnish(parts);
     const { addresses } = run(await startShootApi(parts, options.shootPort ?? 0, server));
     const gardenlet = run(new Gardenlet(parts, addresses));
     run(startControllers(parts));
-    const watches = new Watches(store);
     run({ close: () => watches.dropAll() });
     const accounts = new Map(accountNames.map((account) => [tokens[account], account]));
-    const api = createServer(
-      { cert: server.certificate, key: server.key },
-      buildGardenApi({ ...parts, watches, accounts }),
-    );
+    const api = createServer({ cert: server.certificate, key: server.key }, buildGardenApi(parts, accounts));
     const { port } = run(await listen(api, options.gardenPort ?? 0));
     const cluster = {
       server: `https://${LOOPBACK}:${port}`,
-      'certificate-authority-data': Buffer.from(authority.certificate).toString('base64'),
+      'certificate-authority-data': base64(authority.certificate),
     };
     const kubeconfigs = Object.fromEntries(
       accountNames.map((account) => [account, renderKubeconfig('garden', cluster, { token: tokens[account] })]),
@@ -82,7 +82,6 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
       ...parts,
       kubeconfigs,
       gardenlet,
-      watches,
       lives,
       machines: joiningMachines(parts),
       changeSettings(change: Partial<GardenSettings>): GardenSettings {
@@ -108,17 +107,14 @@ function writeKubeconfigs(dataDir: string, kubeconfigs: Readonly<Record<AccountN
 }
 
 /** Creates what every garden has. */
-function furnish({ store, writes }: GardenParts): void {
-  const namespace = (name: string) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  const all: [Kind, KubeObject][] = [
-    [namespaces, namespace('default')],
-    [namespaces, namespace('garden')],
-    [cloudProfiles, hcloudProfile],
-  ];
-  for (const [kind, object] of all) {
-    const isThere = store.get(kind.plural, '', object.metadata.name ?? '') !== null;
-    if (!isThere) writes.create(kind, object, 'garden-operator');
-  }
+function furnish({ writes }: GardenParts): void {
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: {} };
+  const all = [
+    [inGarden(namespaces, '', 'default'), namespace],
+    [inGarden(namespaces, '', 'garden'), namespace],
+    [inGarden(cloudProfiles, '', 'hcloud'), hcloudProfile],
+  ] as const;
+  for (const [ref, object] of all) if (writes.find(ref) === null) writes.create(ref, object, 'garden-operator');
 }
 
 /** The life of one Shoot. Later Shoots of the same name have their own. */
@@ -139,9 +135,10 @@ function followLives({ store, clock }: GardenParts): () => ShootLife[] {
     const createdAt = object.metadata.creationTimestamp ?? '';
     lives.set(uid, { namespace, name, uid, createdAt, deletedAt });
   };
-  for (const held of store.list('shoots')) note(held, null);
-  store.subscribe('shoots', ({ type, held }) => {
-    if (type !== 'MODIFIED') note(held, type === 'DELETED' ? timestamp(clock.now()) : null);
+  for (const held of store.list(shoots.plural)) note(held, null);
+  store.subscribe(({ collection, type, held }) => {
+    if (collection === shoots.plural && type !== 'MODIFIED')
+      note(held, type === 'DELETED' ? timestamp(clock.now()) : null);
   });
   return () => [...lives.values()];
 }

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { timestamp } from '../../clock.js';
 import type { GardenSpeed } from '../settings.js';
 import { uncheckedHealth } from './health.js';
@@ -6,14 +6,11 @@ import {
   type Flow,
   type FlowFault,
   type LastOperation,
-  type Machine,
   type OperationType,
   type Shoot,
-  type ShootSpec,
   type ShootStatus,
   type Simulation,
   wantsHibernation,
-  workersOf,
 } from './shoot.js';
 
 /** The next step of a Shoot, and its delay in milliseconds. */
@@ -189,33 +186,9 @@ function finishFlow(shoot: Shoot, simulation: Simulation, { type, spec }: Flow, 
       ? null
       : { shoot: { ...next, metadata: { ...shoot.metadata, finalizers } }, simulation };
   }
-  const hibernated = wantsHibernation(spec);
-  const at = timestamp(nowMs);
-  const machines = hibernated ? [] : machinesFor(shoot.status, spec, simulation.reconciled?.machines ?? [], at);
+  const health = uncheckedHealth(shoot.status, timestamp(nowMs));
   return {
-    shoot: withStatus(next, { hibernated, ...uncheckedHealth(shoot.status, at) }),
-    simulation: { ...simulation, careDue: true, reconciled: { spec, machines } },
+    shoot: withStatus(next, { hibernated: wantsHibernation(spec), ...health }),
+    simulation: { ...simulation, careDue: true },
   };
-}
-
-const suffixOf = (...parts: readonly unknown[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 5);
-
-/** `minimum` machines of each pool in each of its zones. Another minor version or machine makes others, of other names. */
-function machinesFor(
-  { technicalID, uid }: ShootStatus,
-  spec: ShootSpec,
-  before: readonly Machine[],
-  at: string,
-): Machine[] {
-  const minor = spec.kubernetes.version.split('.', 2);
-  return workersOf(spec).flatMap(({ name: pool, zones = [], minimum, machine, providerConfig }) =>
-    zones.flatMap((zone) =>
-      Array.from({ length: minimum }, (_, index): Machine => {
-        const template = suffixOf(minor, machine, providerConfig);
-        const name = `${technicalID}-${pool}-${zone}-${template}-${suffixOf(uid, pool, zone, template, index)}`;
-        return before.find((known) => known.name === name) ?? { name, pool, createdAt: at };
-      }),
-    ),
-  );
 }

@@ -1,8 +1,10 @@
 import { DueQueue, timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
+import { shoots } from '../../kube/kinds.js';
+import { type Held, keyOf, objectOf } from '../../kube/store.js';
+import { projectOf } from '../admission.js';
+import { nodesOf, settleCluster } from '../nodes.js';
 import type { GardenParts } from '../parts.js';
-import { projectOf } from '../rules.js';
-import { type Held, keyOf, objectOf } from '../store.js';
 import { advanceFlow, type Changed, nextStep, type Step, scheduled, startFlow } from './flows.js';
 import { checkedHealth, isCheckDue } from './health.js';
 import { tokenFaultOf } from './provider.js';
@@ -23,72 +25,83 @@ export interface ShootFault {
 export class Gardenlet {
   readonly faults = new HeldRules<ShootFault>();
   readonly #queue: DueQueue;
-  readonly #unsubscribe: (() => void)[];
+  readonly #unsubscribe: () => void;
 
   constructor(
     private readonly parts: GardenParts,
     private readonly addresses: NonNullable<ShootStatus['advertisedAddresses']>,
   ) {
     this.#queue = new DueQueue(parts.clock, (key) => this.#run(key));
-    for (const held of parts.store.list('shoots')) this.#consider(held);
-    this.#unsubscribe = [
-      parts.store.subscribe('shoots', ({ type, held }) => {
-        if (type === 'DELETED') this.#queue.remove(keyOf(held.namespace, held.name));
-        else this.#consider(held);
-      }),
-      parts.clusters.onChange((held) => this.#lookAtNodes(held)),
-    ];
+    for (const held of parts.store.list(shoots.plural)) this.#consider(held);
+    this.#unsubscribe = parts.store.subscribe(({ collection, type, held }) => {
+      if (collection === shoots.plural && type === 'DELETED') this.#queue.remove(keyOf(held));
+      else if (collection === shoots.plural) this.#consider(held);
+      else if (collection.endsWith(':/nodes')) this.#lookAtNodes(collection.slice(0, -':/nodes'.length));
+    });
   }
 
   close(): void {
-    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    this.#unsubscribe();
     this.#queue.close();
   }
 
   /** Removes all faults. Stuck flows continue. */
   clearFaults(): void {
     this.faults.clear();
-    for (const held of this.parts.store.list('shoots')) {
+    for (const held of this.parts.store.list(shoots.plural)) {
       const { flow } = held.simulation;
       if (flow?.fault?.stuck === true) this.#simulate(held, { ...held.simulation, flow: { ...flow, fault: null } });
     }
   }
 
   #simulate(held: Held, simulation: Held['simulation']): void {
-    const changed = this.parts.store.simulate('shoots', held, simulation);
+    const changed = this.parts.store.simulate(shoots.plural, held, simulation);
     if (changed !== null) this.#consider(changed);
   }
 
   #consider(held: Held): void {
-    const key = keyOf(held.namespace, held.name);
+    const key = keyOf(held);
     const due = nextStep(objectOf(held), held.simulation, this.parts.settings());
     if (due === null) this.#queue.remove(key);
     else if (!this.#queue.has(key)) this.#queue.add(key, due.afterMs);
   }
 
   /** Schedules a health check if its result would differ. */
-  #lookAtNodes(held: Held): void {
-    const { simulation } = held;
-    if (simulation.careDue !== true && isCheckDue(objectOf(held), simulation))
-      this.#simulate(held, { ...simulation, careDue: true });
+  #lookAtNodes(cluster: string): void {
+    const held = this.#find(cluster);
+    if (held === null || held.simulation.careDue === true) return;
+    if (isCheckDue(objectOf(held), nodesOf(this.parts.store, held)))
+      this.#simulate(held, { ...held.simulation, careDue: true });
+  }
+
+  #find(key: string): Held | null {
+    const [namespace = '', name = ''] = key.split('/');
+    return this.parts.store.get(shoots.plural, namespace, name);
   }
 
   #run(key: string): void {
     const { store, settings } = this.parts;
-    const [namespace = '', name = ''] = key.split('/');
-    const held = store.get('shoots', namespace, name);
+    const held = this.#find(key);
     const step = held && nextStep(objectOf(held), held.simulation, settings());
     if (held === null || step === null) return;
     const changed = this.#take(step, { shoot: objectOf(held), simulation: held.simulation });
-    if (changed === null) store.remove('shoots', namespace, name);
-    else store.put('shoots', changed.shoot, changed.simulation);
+    if (changed === null) {
+      store.remove(shoots.plural, held.namespace, held.name);
+      return;
+    }
+    const { flow } = held.simulation;
+    const hasSucceeded = changed.shoot.status.lastOperation?.state === 'Succeeded';
+    // Nothing is lost if the process is killed after it: the flow then does its last step again.
+    if (flow !== undefined && flow.type !== 'Delete' && hasSucceeded)
+      settleCluster(this.parts, { ...changed.shoot, spec: flow.spec });
+    store.put(shoots.plural, changed.shoot, changed.simulation);
   }
 
   /** @returns null if the Shoot is gone */
   #take(step: Step, before: Changed): Changed | null {
     const { store, clock } = this.parts;
     const { shoot, simulation } = before;
-    const { namespace = '' } = shoot.metadata;
+    const { namespace = '', name = '' } = shoot.metadata;
     if (step.what === 'schedule') return { shoot: scheduled(shoot), simulation };
     if (step.what === 'advance') return advanceFlow(before, this.addresses, clock.now());
     if (step.what === 'start') {
@@ -97,7 +110,10 @@ export class Gardenlet {
       return startFlow(before, { type: step.type, fault, project }, clock.now());
     }
     const { careDue: _, ...atRest } = simulation;
-    const status = { ...shoot.status, ...checkedHealth(shoot, simulation, timestamp(clock.now())) };
+    const status = {
+      ...shoot.status,
+      ...checkedHealth(shoot, nodesOf(store, { namespace, name }), timestamp(clock.now())),
+    };
     return { shoot: { ...shoot, status }, simulation: atRest };
   }
 

@@ -1,5 +1,6 @@
-import { isReady, nodesOf } from '../cluster/nodes.js';
-import { type Condition, type Shoot, type ShootStatus, type Simulation, workersOf } from './shoot.js';
+import type { Held } from '../../kube/store.js';
+import { isReady, POOL } from '../nodes.js';
+import { type Condition, type Shoot, type ShootStatus, workersOf } from './shoot.js';
 
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
 type Health = Pick<ShootStatus, 'conditions' | 'constraints'>;
@@ -42,8 +43,8 @@ export const uncheckedHealth = (status: ShootStatus, at: string): Health =>
   });
 
 /** @param at RFC 3339 */
-export const checkedHealth = ({ spec, status }: Shoot, simulation: Simulation, at: string): Health => {
-  const trouble = status.hibernated ? null : nodeTroubleOf(spec, simulation);
+export const checkedHealth = ({ spec, status }: Shoot, nodes: readonly Held[], at: string): Health => {
+  const trouble = status.hibernated ? null : nodeTroubleOf(spec, nodes);
   return healthOf(status, at, (type) => {
     if (type === NODES && trouble !== null) return trouble;
     const reason = status.hibernated ? 'ConditionNotChecked' : 'AllIsWell';
@@ -52,29 +53,26 @@ export const checkedHealth = ({ spec, status }: Shoot, simulation: Simulation, a
 };
 
 /** What is not well with the nodes of a Shoot: one is not ready, or there are more than machines. */
-function nodeTroubleOf(spec: Shoot['spec'], simulation: Simulation): Finding | null {
-  const nodes = nodesOf(simulation);
+function nodeTroubleOf(spec: Shoot['spec'], nodes: readonly Held[]): Finding | null {
   const pools = workersOf(spec).map(({ name }) => name);
-  const ill = nodes.find(
-    (node) => !isReady(node) && pools.includes(node.metadata.labels['worker.gardener.cloud/pool'] ?? ''),
-  );
+  const ill = nodes.find((node) => !isReady(node) && pools.includes(node.labels[POOL] ?? ''));
   if (ill !== undefined) {
-    const message = `Node ${JSON.stringify(ill.metadata.name)} is unhealthy`;
+    const message = `Node ${JSON.stringify(ill.name)} is unhealthy`;
     return { status: 'False', reason: 'NodeUnhealthy', message };
   }
-  const isManaged = ({ metadata }: (typeof nodes)[number]): boolean =>
+  const isManaged = ({ object: { metadata } }: Held): boolean =>
     metadata.annotations?.['node.machine.sapcloud.io/not-managed-by-mcm'] !== '1';
   const managed = nodes.filter(isManaged).length;
-  const desired = simulation.reconciled?.machines.length ?? 0;
+  const desired = nodes.filter(({ simulation }) => simulation.joined === undefined).length;
   if (managed === desired) return null;
   const message = `too many worker nodes are registered (${managed}/${desired})`;
   return { status: 'False', reason: 'NodesScalingDown', message };
 }
 
 /** Whether the status does not say yet what a check would find. */
-export function isCheckDue({ spec, status }: Shoot, simulation: Simulation): boolean {
+export function isCheckDue({ spec, status }: Shoot, nodes: readonly Held[]): boolean {
   const reported = status.conditions?.find(({ type }) => type === NODES);
   if (reported === undefined || status.hibernated) return false;
-  const found = nodeTroubleOf(spec, simulation);
+  const found = nodeTroubleOf(spec, nodes);
   return found === null ? reported.status === 'False' : found.message !== reported.message;
 }

@@ -1,7 +1,8 @@
 import semver from 'semver';
-import { forbidden, invalidObject } from '../errors.js';
-import { type CatalogueVersion, type CloudProfile, shoots } from '../kinds.js';
-import { equalJson, isFields, type KubeObject } from '../object.js';
+import { forbidden, invalidObject } from '../../kube/errors.js';
+import { shoots } from '../../kube/kinds.js';
+import { equalJson, isFields, type KubeObject } from '../../kube/object.js';
+import type { CatalogueVersion, CloudProfile } from '../objects.js';
 import { findWorker, type MachineImage, type Shoot, type ShootStatus, type Worker, workersOf } from './shoot.js';
 
 /** What the garden offers to a Shoot. */
@@ -57,8 +58,7 @@ const specFields: FieldTree = {
 };
 
 /** The path of a field of a Shoot that is not known, for example `spec.provider.workers[name="p1"].typo`; null if all are. */
-export const unknownFieldOf = ({ kind, spec }: KubeObject): string | null =>
-  kind === shoots.kind ? unknownField(specFields, spec, 'spec') : null;
+export const unknownFieldOf = ({ spec }: KubeObject): string | null => unknownField(specFields, spec, 'spec');
 
 function unknownField(tree: FieldTree | null, value: unknown, path: string): string | null {
   if (tree === null) return null;

@@ -1,5 +1,5 @@
 import type { KeyPair } from '@corral/testing/certificates';
-import type { Fields, KubeObject } from '../object.js';
+import type { Fields, KubeObject } from '../../kube/object.js';
 
 export interface MachineImage {
   name?: string;
@@ -88,49 +88,22 @@ export interface Flow {
   readonly fault: FlowFault | null;
 }
 
-/** A machine of the Shoot. It is also a node, and a server of the provider. */
-export interface Machine {
-  readonly name: string;
-  readonly pool: string;
-  /** RFC 3339. */
-  readonly createdAt: string;
+/** What is kept with an object but never served. Immutable. */
+export interface Simulation {
+  /** Of a Shoot, while one runs. */
+  readonly flow?: Flow;
+  /** A health check is due: conditions are still Progressing. */
+  readonly careDue?: boolean;
+  readonly authority?: KeyPair;
+  /** Of a node that joined by itself, without one of the Shoot's machines. */
+  readonly joined?: JoinedMachine;
 }
 
-/** A node that joined by itself, without one of the Shoot's machines. */
-export interface JoinedNode {
-  readonly name: string;
-  readonly uid: string;
-  /** Worker pool whose configuration it uses. */
-  readonly pool: string;
-  /** RFC 3339. */
-  readonly createdAt: string;
+interface JoinedMachine {
   /** Null for a machine outside the provider. */
   readonly serverId: number | null;
   /** Number of the server's rebuild that it joined from. A later rebuild wipes the node. */
   readonly rebuild: number;
-  readonly isReady: boolean;
-}
-
-/** What is in a Shoot's cluster apart from the nodes of its machines. Immutable. */
-export interface ClusterContents {
-  readonly joined: readonly JoinedNode[];
-  /** What clients have changed in nodes: merge patches in their order, by the names of the nodes. */
-  readonly patches: Readonly<Record<string, readonly Fields[]>>;
-  /** Names of nodes that report no status. */
-  readonly silent: readonly string[];
-  /** All other objects, by `group/plural/namespace/name`. */
-  readonly objects: Readonly<Record<string, KubeObject>>;
-}
-
-/** What is kept with a Shoot but never served. Immutable. */
-export interface Simulation {
-  readonly flow?: Flow;
-  /** Result of the last successful flow. */
-  readonly reconciled?: { readonly spec: ShootSpec; readonly machines: readonly Machine[] };
-  /** A health check is due: conditions are still Progressing. */
-  readonly careDue?: boolean;
-  readonly authority?: KeyPair;
-  readonly inside?: ClusterContents;
 }
 
 export const workersOf = ({ provider }: ShootSpec): Worker[] => provider.workers ?? [];

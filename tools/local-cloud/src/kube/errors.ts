@@ -58,6 +58,9 @@ export const pathNotFound = (): StatusError =>
 export const conflict = (resource: ResourceName, name: string, why: string): StatusError =>
   errorAbout(resource, name, 409, 'Conflict', `Operation cannot be fulfilled on ${quoted(resource, name)}: ${why}`);
 
+export const alreadyExists = (resource: ResourceName, name: string): StatusError =>
+  errorAbout(resource, name, 409, 'AlreadyExists', `${quoted(resource, name)} already exists`);
+
 export const otherUid = (resource: ResourceName, name: string, uid: unknown, own?: string): StatusError =>
   conflict(resource, name, `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${own}`);
 

@@ -12,7 +12,7 @@ export interface ManagedFieldsEntry {
   fieldsV1: Fields;
 }
 
-interface ObjectMeta {
+export interface ObjectMeta {
   name?: string;
   namespace?: string;
   uid?: string;
@@ -23,6 +23,7 @@ interface ObjectMeta {
   labels?: Record<string, string>;
   annotations?: Record<string, string>;
   finalizers?: string[];
+  ownerReferences?: readonly Fields[];
   managedFields?: ManagedFieldsEntry[];
 }
 

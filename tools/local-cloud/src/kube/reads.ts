@@ -1,20 +1,43 @@
 import type { Request, Response } from 'express';
-import { StatusError } from './errors.js';
-import { apiVersionOf, type Kind } from './kinds.js';
-import { asked, type Selection, selectionOf } from './requests.js';
-import { keyOf, type ObjectStore, type StoreEvent } from './store.js';
+import { type LabelTest, parseLabelSelector } from '../labels.js';
+import { badRequest, StatusError } from './errors.js';
+import { apiVersionOf } from './kinds.js';
+import { fieldAt } from './object.js';
+import { collectionOf, type Held, keyOf, type ObjectStore, type StoreEvent } from './store.js';
+import type { Ref } from './writes.js';
+
+/** The text of a parameter of the query; empty if it is not given. */
+export const asked = ({ query }: Request, name: string): string => String(query[name] ?? '');
+
+type Selection = (held: Held) => boolean;
+
+/** What the namespace and the selectors of a list or watch select. @throws StatusError 400 */
+function selectionOf({ namespace }: Pick<Ref, 'namespace'>, req: Request): Selection {
+  const hasLabels: LabelTest = parseLabelSelector(asked(req, 'labelSelector'), (part) =>
+    badRequest(`unable to parse requirement: ${JSON.stringify(part)}`),
+  );
+  const [field = '', value] = asked(req, 'fieldSelector').split('=');
+  const path = field.split('.');
+  return (held) =>
+    (namespace === '' || held.namespace === namespace) &&
+    (field === '' || fieldAt(held.object, ...path) === value) &&
+    hasLabels(held.labels);
+}
+
+/** What a list selects. @throws StatusError 400 */
+export const listed = (store: ObjectStore, ref: Ref, req: Request): Held[] =>
+  store.list(collectionOf(ref.cluster, ref.kind)).filter(selectionOf(ref, req));
 
 /** Renders one page of a list as JSON. All pages state the version of the first one, from which a watch misses nothing. */
-export function listPage(store: ObjectStore, kind: Kind, req: Request): string {
+export function listPage(store: ObjectStore, ref: Ref, req: Request): string {
   const limit = Number(asked(req, 'limit')) || Number.POSITIVE_INFINITY;
   const [, version = String(store.version), after = ''] = /^(\d+) (.*)$/.exec(asked(req, 'continue')) ?? [];
-  const selects = selectionOf(req);
-  const rest = store.list(kind.plural).filter((held) => keyOf(held.namespace, held.name) > after && selects(held));
+  const rest = listed(store, ref, req).filter((held) => keyOf(held) > after);
   const page = rest.slice(0, limit);
   const last = page.at(-1);
   const isLast = page.length === rest.length || last === undefined;
-  const next = isLast ? {} : { continue: `${version} ${keyOf(last.namespace, last.name)}` };
-  const head = { kind: `${kind.kind}List`, apiVersion: apiVersionOf(kind) };
+  const next = isLast ? {} : { continue: `${version} ${keyOf(last)}` };
+  const head = { kind: `${ref.kind.kind}List`, apiVersion: apiVersionOf(ref.kind) };
   const metadata = { resourceVersion: version, ...next };
   return `${JSON.stringify({ ...head, metadata }).slice(0, -1)},"items":[${page.map(({ text }) => text).join(',')}]}`;
 }
@@ -38,12 +61,14 @@ export class Watches {
   }
 
   /** Sends the events since a version, then those that come. @throws StatusError 400 */
-  serve(kind: Kind, req: Request, res: Response): void {
-    const selection = selectionOf(req);
+  serve(ref: Ref, req: Request, res: Response): void {
+    const { kind } = ref;
+    const collection = collectionOf(ref.cluster, kind);
+    const selection = selectionOf(ref, req);
     res.status(200).set('Content-Type', 'application/json');
     res.flushHeaders();
     const send = (event: StoreEvent): void => {
-      const line = lineOf(event, selection);
+      const line = event.collection === collection ? lineOf(event, selection) : null;
       if (line !== null) res.write(line);
     };
     const bookmark = (): void => {
@@ -52,12 +77,12 @@ export class Watches {
       if (asked(req, 'allowWatchBookmarks') === 'true') res.write(rendered('BOOKMARK', JSON.stringify(object)));
     };
     try {
-      for (const event of this.store.eventsSince(kind.plural, Number(asked(req, 'resourceVersion')))) send(event);
+      for (const event of this.store.eventsSince(collection, Number(asked(req, 'resourceVersion')))) send(event);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
       return void res.end(rendered('ERROR', JSON.stringify(error.toStatus())));
     }
-    const unsubscribe = this.store.subscribe(kind.plural, send);
+    const unsubscribe = this.store.subscribe(send);
     const bookmarks = setInterval(bookmark, BOOKMARK_MS);
     const timeout = setTimeout(
       () => {

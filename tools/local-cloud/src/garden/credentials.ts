@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createSecureContext, type SecureContext } from 'node:tls';
+import {
+  issueClientCertificate,
+  issueServerCertificate,
+  type KeyPair,
+  makeAuthority,
+} from '@corral/testing/certificates';
+import { stringify } from 'yaml';
+import { type Clock, timestamp } from '../clock.js';
+import { type AccountName, accountNames } from '../garden-accounts.js';
+import { invalidObject } from '../kube/errors.js';
+import { shoots } from '../kube/kinds.js';
+import { fieldAt } from '../kube/object.js';
+import type { OwnRequest } from '../kube/serve-kube.js';
+import { type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import { LOOPBACK } from '../listen.js';
+import type { Shoot } from './shoots/shoot.js';
+
+/** Persistent credentials of a garden. */
+interface GardenCredentials {
+  readonly authority: KeyPair;
+  /** Bearer tokens of the accounts. */
+  readonly tokens: Readonly<Record<AccountName, string>>;
+}
+
+const DAY_MS = 86_400_000;
+
+/** A wide range: clients use their own clocks, which may be behind that of the local cloud. */
+const longValidity = () => ({
+  notBefore: new Date(Date.now() - DAY_MS),
+  notAfter: new Date(Date.now() + 3650 * DAY_MS),
+});
+
+/** Reads the credentials of the garden from the data folder or creates them. */
+export function openCredentials(dataDir: string | undefined): GardenCredentials {
+  const path = dataDir === undefined ? null : join(dataDir, 'garden-credentials.json');
+  if (path !== null && existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as GardenCredentials;
+  const authority = makeAuthority('local-garden', longValidity());
+  const tokens = Object.fromEntries(accountNames.map((name) => [name, randomBytes(24).toString('base64url')]));
+  const credentials = { authority, tokens: tokens as GardenCredentials['tokens'] };
+  if (dataDir !== undefined && path !== null) {
+    mkdirSync(dataDir, { recursive: true });
+    writeFileSync(path, JSON.stringify(credentials), { mode: 0o600 });
+  }
+  return credentials;
+}
+
+export const issueGardenServer = (authority: KeyPair): KeyPair =>
+  issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, longValidity());
+
+/** Domain of the Shoots' API servers. It does not resolve. */
+const DOMAIN = 'shoot.local-garden.test';
+
+/** TLS server name of a Shoot's API server. It identifies the Shoot. */
+const serverNameOf = ({ namespace, name }: Held): string => `api.${name}.${namespace}.${DOMAIN}`;
+
+/** @returns null for another name, or a Shoot that is not there */
+export function shootNamed(store: ObjectStore, serverName: string): Held | null {
+  const [, name, namespace, domain] = /^api\.([^.]+)\.([^.]+)\.(.*)$/.exec(serverName) ?? [];
+  return domain === DOMAIN ? store.get(shoots.plural, namespace ?? '', name ?? '') : null;
+}
+
+const SECONDS_DEFAULT = 3600;
+/** Longer requests are shortened to it. */
+const SECONDS_MAX = 86_400;
+/** Certificates are backdated, for clients whose clocks are behind. */
+const BACKDATED_MS = 60_000;
+
+const requestKinds = { admin: 'AdminKubeconfigRequest', viewer: 'ViewerKubeconfigRequest' } as const;
+
+/** The certificate authority of each Shoot, created on first use and stored with the Shoot, and what it issues. */
+export class ShootAuthorities {
+  /** Keyed by the Shoot's uid. */
+  readonly #servers = new Map<string, SecureContext>();
+
+  constructor(
+    private readonly store: ObjectStore,
+    private readonly clock: Clock,
+  ) {}
+
+  get(held: Held): KeyPair {
+    const { simulation } = held;
+    if (simulation.authority !== undefined) return simulation.authority;
+    const authority = makeAuthority('ca', longValidity());
+    this.store.simulate(shoots.plural, held, { ...simulation, authority });
+    return authority;
+  }
+
+  /** What a Shoot's API server shows in a handshake. */
+  serverOf(held: Held): SecureContext {
+    const server = this.#servers.get(held.uid) ?? this.#issueServer(held);
+    this.#servers.set(held.uid, server);
+    return server;
+  }
+
+  #issueServer(held: Held): SecureContext {
+    const names = { dns: [serverNameOf(held)], ip: [LOOPBACK] } as const;
+    const { certificate, key } = issueServerCertificate(this.get(held), names, longValidity());
+    return createSecureContext({ cert: certificate, key });
+  }
+
+  /** Answers `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. Nothing is stored. @throws StatusError 422 */
+  issueKubeconfig(held: Held, role: keyof typeof requestKinds, { visitor, body }: OwnRequest) {
+    const seconds = Math.min(Number(fieldAt(body, 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT), SECONDS_MAX);
+    const authority = this.get(held);
+    const [address] = objectOf<Shoot>(held).status.advertisedAddresses ?? [];
+    if (address === undefined)
+      throw invalidObject(shoots, held.name, 'status.status', 'Invalid value: no suitable advertised address found');
+    const nowMs = this.clock.now();
+    const notAfter = new Date(Math.floor(nowMs / 1000 + seconds) * 1000);
+    const validity = { notBefore: new Date(nowMs - BACKDATED_MS), notAfter };
+    const user = `gardener.cloud:${role}:${visitor.user}`;
+    const client = issueClientCertificate(authority, user, [`gardener.cloud:project:${role}s`], validity);
+    const kubeconfig = renderKubeconfig(
+      `${held.namespace}--${held.name}-${address.name}`,
+      {
+        server: address.url,
+        'certificate-authority-data': base64(authority.certificate),
+        'tls-server-name': serverNameOf(held),
+      },
+      { 'client-certificate-data': base64(client.certificate), 'client-key-data': base64(client.key) },
+    );
+    return {
+      kind: requestKinds[role],
+      apiVersion: 'authentication.gardener.cloud/v1alpha1',
+      metadata: {},
+      spec: { expirationSeconds: seconds },
+      status: { kubeconfig: base64(kubeconfig), expirationTimestamp: timestamp(notAfter.getTime()) },
+    };
+  }
+}
+
+export const base64 = (text: string): string => Buffer.from(text).toString('base64');
+
+/** Renders a kubeconfig for one user of one cluster. @param cluster, user as a kubeconfig has them */
+export function renderKubeconfig(name: string, cluster: object, user: object): string {
+  return stringify({
+    apiVersion: 'v1',
+    kind: 'Config',
+    'current-context': name,
+    clusters: [{ name, cluster }],
+    contexts: [{ name, context: { cluster: name, user: name } }],
+    users: [{ name, user }],
+  });
+}

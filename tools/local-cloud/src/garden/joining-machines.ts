@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import type { JoinData } from '../compute/join-data.js';
+import type { JoiningMachine, JoinOutcome, ShootsOfMachines } from '../compute/machines.js';
+import { nodes, pods, secrets, shoots } from '../kube/kinds.js';
+import { clusterOf, collectionOf, type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import { isReady, nodesOf, POOL, putNode, SYSTEM, setReady } from './nodes.js';
+import type { Secret } from './objects.js';
+import type { GardenParts } from './parts.js';
+import { findWorker, isServing, type Shoot } from './shoots/shoot.js';
+
+/** Joins machines to Shoots as nodes, and keeps track of them when the machines change. */
+export function joiningMachines(parts: GardenParts): ShootsOfMachines {
+  const { store, clock } = parts;
+  return {
+    join(machine, data) {
+      const held = shootFor(store, data);
+      if (held === null) return 'never';
+      const known = store.list(collectionOf(clusterOf(held), secrets));
+      if (!known.some((secret) => admits(objectOf(secret), data.bootstrapToken, clock.now()))) return 'never';
+      if (!isServing(objectOf(held))) return 'later';
+      return joinTo(parts, held, machine, data);
+    },
+    heard(serverId, rebuild) {
+      for (const shoot of store.list(shoots.plural)) {
+        for (const node of nodesOf(store, shoot)) {
+          const { joined } = node.simulation;
+          const ready = joined?.rebuild === rebuild;
+          if (joined?.serverId === serverId && isReady(node) !== ready) setReady(store, clusterOf(shoot), node, ready);
+        }
+      }
+    },
+  };
+}
+
+/** Shoots share an address. The certificate authority tells them apart. */
+const shootFor = (store: ObjectStore, { certificateAuthority }: JoinData): Held | null =>
+  store
+    .list(shoots.plural)
+    .find(({ simulation }) => simulation.authority?.certificate.trim() === certificateAuthority.trim()) ?? null;
+
+/** Whether this is the Secret of a presented token, `id.secret`, and the token is valid. One without an expiration never expires. */
+function admits({ type, data = {} }: Secret, shown: string, nowMs: number): boolean {
+  if (type !== 'bootstrap.kubernetes.io/token') return false;
+  const value = (key: string): string => Buffer.from(data[key] ?? '', 'base64').toString('utf8');
+  const isExpired = value('expiration') !== '' && Date.parse(value('expiration')) <= nowMs;
+  return `${value('token-id')}.${value('token-secret')}` === shown && !isExpired;
+}
+
+function joinTo(parts: GardenParts, shoot: Held, machine: JoiningMachine, data: JoinData): JoinOutcome {
+  const { store } = parts;
+  const { serverId, rebuild, architecture } = machine;
+  const cluster = clusterOf(shoot);
+  const name = data.hostname || machine.name.toLowerCase();
+  const { spec } = objectOf<Shoot>(shoot);
+  const config = store.get(collectionOf(cluster, secrets), SYSTEM, data.secretName);
+  const worker = findWorker(spec, config?.labels[POOL] ?? '');
+  const before = store.get(collectionOf(cluster, nodes), '', name);
+  // A node can join again from its own machine only.
+  const isTaken = before !== null && before.simulation.joined?.serverId !== serverId;
+  if (worker === undefined || (worker.machine.architecture ?? 'amd64') !== architecture || isTaken) return 'never';
+  const simulation = { joined: { serverId, rebuild } };
+  if (before !== null) setReady(store, cluster, before, true, simulation);
+  else {
+    const providerID = serverId === null ? null : `hcloud://${serverId}`;
+    putNode(parts, cluster, { name, worker, version: spec.kubernetes.version, providerID }, simulation);
+    addFirstPods(store, cluster, name);
+  }
+  return 'joined';
+}
+
+/** One pod of a DaemonSet, the mirror of a static pod, and an ordinary one. */
+function addFirstPods(store: ObjectStore, cluster: string, nodeName: string): void {
+  const owners = [
+    [SYSTEM, 'calico-node', 'DaemonSet'],
+    [SYSTEM, 'kube-proxy', 'Node'],
+    ['default', 'web', 'ReplicaSet'],
+  ] as const;
+  for (const [namespace, prefix, kind] of owners) {
+    const uid = randomUUID();
+    const annotations: Record<string, string> = kind === 'Node' ? { 'kubernetes.io/config.mirror': uid } : {};
+    const ownerReferences = [{ apiVersion: 'v1', kind, name: nodeName, uid, controller: true }];
+    store.put(collectionOf(cluster, pods), {
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: { name: `${prefix}-${nodeName}`, namespace, uid, annotations, ownerReferences },
+      spec: { nodeName },
+      status: { phase: 'Running' },
+    });
+  }
+}

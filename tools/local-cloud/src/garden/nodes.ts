@@ -1,0 +1,195 @@
+import { createHash } from 'node:crypto';
+import { stringify } from 'yaml';
+import { publicAddresses } from '../compute/addresses.js';
+import { nodes, secrets } from '../kube/kinds.js';
+import type { KubeObject } from '../kube/object.js';
+import { clusterOf, collectionOf, type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import type { Rule } from '../kube/writes.js';
+import { base64 } from './credentials.js';
+import type { GardenParts } from './parts.js';
+import { type Shoot, type Simulation, type Worker, workersOf } from './shoots/shoot.js';
+
+export interface Node extends KubeObject {
+  metadata: KubeObject['metadata'] & { name: string; labels: Record<string, string> };
+  spec: { providerID?: string; unschedulable?: boolean };
+  status: {
+    addresses: readonly { type: string; address: string }[];
+    conditions: readonly { type: string; status: string }[];
+    nodeInfo: { kubeletVersion: string };
+  };
+}
+
+type Place = Pick<Held, 'namespace' | 'name'>;
+
+/** Namespace of all objects that nodes need from a Shoot. */
+export const SYSTEM = 'kube-system';
+export const POOL = 'worker.gardener.cloud/pool';
+
+/** The nodes of a Shoot, by name: one for each machine, and those that joined by themselves. */
+export const nodesOf = (store: ObjectStore, shoot: Place): Held[] => store.list(collectionOf(clusterOf(shoot), nodes));
+
+/** The nodes of the Shoot's own machines. Each is also a server of the provider. */
+export const machinesOf = (store: ObjectStore, shoot: Place): Held[] =>
+  nodesOf(store, shoot).filter(({ simulation }) => simulation.joined === undefined);
+
+export const isReady = (held: Held): boolean => objectOf<Node>(held).status.conditions[0]?.status === 'True';
+
+/** Says whether a node reports its status. A silent one is not ready. */
+export function setReady(
+  store: ObjectStore,
+  cluster: string,
+  held: Held,
+  ready: boolean,
+  simulation = held.simulation,
+): void {
+  const node = objectOf<Node>(held);
+  const conditions = [{ type: 'Ready', status: ready ? 'True' : 'Unknown' }];
+  store.put(collectionOf(cluster, nodes), { ...node, status: { ...node.status, conditions } }, simulation);
+}
+
+const VERSION = 'worker.gardener.cloud/kubernetes-version';
+
+/** What the kubelet of a node says: it is ready, and has no inner addresses. */
+export const nodeRule: Rule = {
+  admit(object, old) {
+    const { metadata, spec } = object as Node;
+    object.status = {
+      addresses: publicAddresses(spec.providerID ?? metadata.name).map((address) => ({ type: 'ExternalIP', address })),
+      conditions: [{ type: 'Ready', status: 'True' }],
+      ...(old?.status as object | undefined),
+      nodeInfo: { kubeletVersion: `v${metadata.labels[VERSION]}` },
+    };
+  },
+};
+
+/** Makes or renews a node of a pool. What clients have added to it stays. @param providerID null outside the provider */
+export function putNode(
+  { writes }: GardenParts,
+  cluster: string,
+  { name, worker, version, providerID }: { name: string; worker: Worker; version: string; providerID: string | null },
+  simulation?: Simulation,
+): void {
+  const own = { 'kubernetes.io/hostname': name, [POOL]: worker.name, [VERSION]: version };
+  const body = {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { labels: { ...worker.labels, ...own }, annotations: { ...worker.annotations } },
+    spec: providerID === null ? {} : { providerID },
+  };
+  const patch = { type: 'apply', body, force: true } as const;
+  writes.patch({ cluster, kind: nodes, namespace: '', name }, patch, 'machine-controller', simulation);
+}
+
+/** Gives the cluster of a Shoot the nodes of its machines, and the Secrets that node agents read. */
+export function settleCluster(parts: GardenParts, shoot: Shoot): void {
+  const { store } = parts;
+  const { namespace = '', name: shootName = '' } = shoot.metadata;
+  const cluster = clusterOf({ namespace, name: shootName });
+  const wanted = machineNamesOf(shoot);
+  const { version } = shoot.spec.kubernetes;
+  for (const { name } of machinesOf(store, { namespace, name: shootName })) {
+    if (!wanted.has(name)) store.remove(collectionOf(cluster, nodes), '', name);
+  }
+  for (const [name, worker] of wanted) {
+    putNode(parts, cluster, { name, worker, version, providerID: `hcloud://${idOf(name)}` });
+  }
+  settleConfigs(store, cluster, shoot);
+}
+
+const suffixOf = (...parts: readonly unknown[]): string =>
+  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, 5);
+
+const minorOf = ({ spec }: Shoot): string[] => spec.kubernetes.version.split('.', 2);
+
+/** `minimum` machines of each pool in each of its zones. Another minor version or machine makes others, of other names. */
+function machineNamesOf(shoot: Shoot): Map<string, Worker> {
+  const { technicalID, uid, hibernated } = shoot.status;
+  const names = new Map<string, Worker>();
+  for (const worker of hibernated ? [] : workersOf(shoot.spec)) {
+    const template = suffixOf(minorOf(shoot), worker.machine, worker.providerConfig);
+    for (const zone of worker.zones ?? []) {
+      for (let index = 0; index < worker.minimum; index += 1) {
+        const suffix = suffixOf(uid, worker.name, zone, template, index);
+        names.set(`${technicalID}-${worker.name}-${zone}-${template}-${suffix}`, worker);
+      }
+    }
+  }
+  return names;
+}
+
+/** The number of a machine's server: stable for a name, and distinct from ids of other servers. */
+export const idOf = (name: string): number =>
+  2 ** 40 + Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 9), 16);
+
+const AGENT_VERSION = 'v1.150.0';
+const AGENT_IMAGE = `europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:${AGENT_VERSION}`;
+
+/**
+ * Keeps the configuration Secrets that node agents read, one per worker pool
+ * (`pkg/component/extensions/operatingsystemconfig/original/components/nodeagent/secrets.go`).
+ */
+function settleConfigs(store: ObjectStore, cluster: string, shoot: Shoot): void {
+  const collection = collectionOf(cluster, secrets);
+  const wanted = new Map(workersOf(shoot.spec).map((worker) => [configNameOf(shoot, worker), worker]));
+  const isConfig = ({ labels }: Held): boolean => labels['gardener.cloud/role'] === 'operating-system-config';
+  for (const { name } of store.list(collection).filter(isConfig)) {
+    if (!wanted.delete(name)) store.remove(collection, SYSTEM, name);
+  }
+  for (const [name, worker] of wanted) store.put(collection, configOf(shoot, name, worker));
+}
+
+/** Another minor version, image or runtime leads to another Secret. */
+const configNameOf = (shoot: Shoot, { name, machine, cri }: Worker): string =>
+  `gardener-node-agent-${name}-${suffixOf(minorOf(shoot), machine.image, cri)}`;
+
+function configOf({ metadata, spec }: Shoot, name: string, worker: Worker): KubeObject {
+  const agent = {
+    apiVersion: 'nodeagent.config.gardener.cloud/v1alpha1',
+    kind: 'NodeAgentConfiguration',
+    controllers: { operatingSystemConfig: { secretName: name, kubernetesVersion: spec.kubernetes.version } },
+  };
+  const files = [
+    {
+      path: `/var/lib/gardener-node-agent/config-${AGENT_VERSION}.yaml`,
+      content: { inline: { encoding: 'b64', data: base64(stringify(agent)) } },
+    },
+    {
+      path: '/opt/bin/gardener-node-agent',
+      content: { imageRef: { image: AGENT_IMAGE, filePathInImage: '/gardener-node-agent' } },
+    },
+  ];
+  const config = { apiVersion: 'extensions.gardener.cloud/v1alpha1', kind: 'OperatingSystemConfig', spec: { files } };
+  return {
+    apiVersion: 'v1',
+    kind: 'Secret',
+    metadata: {
+      name,
+      namespace: SYSTEM,
+      uid: `${metadata.uid}/${name}`,
+      creationTimestamp: metadata.creationTimestamp ?? '',
+      labels: { 'gardener.cloud/role': 'operating-system-config', [POOL]: worker.name },
+    },
+    type: 'Opaque',
+    data: { 'osc.yaml': base64(stringify(config)) },
+  };
+}
+
+const columns = ['Name', 'Status', 'Roles', 'Version', 'Age'];
+
+/** A `Table` with the columns of `kubectl get nodes`. */
+export const nodeTable = (all: readonly Held[], nowMs: number): object => ({
+  kind: 'Table',
+  apiVersion: 'meta.k8s.io/v1',
+  metadata: {},
+  columnDefinitions: columns.map((name) => ({ name, type: 'string', format: '', description: name, priority: 0 })),
+  rows: all.map((held) => {
+    const { metadata, status, spec } = objectOf<Node>(held);
+    const ready = isReady(held) ? 'Ready' : 'NotReady';
+    const minutes = Math.floor((nowMs - Date.parse(metadata.creationTimestamp ?? '')) / 60_000);
+    const shown = spec.unschedulable === true ? `${ready},SchedulingDisabled` : ready;
+    return {
+      cells: [metadata.name, shown, '<none>', status.nodeInfo.kubeletVersion, `${minutes}m`],
+      object: { kind: 'PartialObjectMetadata', apiVersion: 'meta.k8s.io/v1', metadata },
+    };
+  }),
+});

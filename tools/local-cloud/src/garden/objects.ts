@@ -1,0 +1,48 @@
+import type { Fields, KubeObject } from '../kube/object.js';
+
+export interface Secret extends KubeObject {
+  /** Base64-encoded values. */
+  data?: Record<string, string>;
+  type?: string;
+}
+
+export interface Project extends KubeObject {
+  spec?: { namespace?: string; [field: string]: unknown };
+}
+
+export interface CredentialsBinding extends KubeObject {
+  credentialsRef: { name?: string; namespace?: string };
+}
+
+export interface CatalogueVersion {
+  readonly version: string;
+  readonly classification?: 'preview' | 'supported' | 'deprecated';
+  /** RFC 3339. */
+  readonly expirationDate?: string;
+}
+
+export interface ImageVersion extends CatalogueVersion {
+  readonly architectures: readonly string[];
+}
+
+export interface CloudProfile extends KubeObject {
+  spec: {
+    readonly type: string;
+    readonly kubernetes: { readonly versions: readonly CatalogueVersion[] };
+    readonly machineTypes: readonly {
+      readonly name: string;
+      readonly cpu: string;
+      readonly memory: string;
+      readonly gpu: string;
+      readonly architecture: string;
+      readonly usable: boolean;
+      readonly storage: Fields;
+    }[];
+    readonly machineImages: readonly { readonly name: string; readonly versions: readonly ImageVersion[] }[];
+    readonly regions: readonly {
+      readonly name: string;
+      readonly zones?: readonly { readonly name: string; readonly unavailableMachineTypes?: readonly string[] }[];
+    }[];
+    readonly limits?: { readonly maxNodesTotal?: number };
+  };
+}

@@ -1,0 +1,169 @@
+import type { Simulation } from '../garden/shoots/shoot.js';
+import type { Journal } from '../journal.js';
+import type { Labels } from '../labels.js';
+import { expired } from './errors.js';
+import type { Kind } from './kinds.js';
+import type { KubeObject } from './object.js';
+
+/** One state of an object. */
+export interface Held {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly labels: Labels;
+  /** Never changed in place: a change is put as another object. */
+  readonly object: KubeObject;
+  /** Its JSON. Lists and watches send it unchanged. */
+  readonly text: string;
+  /** The course of a Shoot, or the machine of a node: kept with the object but never served. */
+  readonly simulation: Simulation;
+}
+
+export interface StoreEvent {
+  readonly collection: string;
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  readonly version: number;
+  /** The new state. For a deletion, the last state with the version of the deletion. */
+  readonly held: Held;
+  readonly previous: Held | null;
+}
+
+type Listener = (event: StoreEvent) => void;
+type Kept = Pick<Held, 'object' | 'simulation'>;
+
+export const keyOf = ({ namespace, name }: Pick<Held, 'namespace' | 'name'>): string => `${namespace}/${name}`;
+
+/** The name of a collection: the plural in the garden, and with its group in the cluster of a Shoot. @param cluster see `clusterOf` */
+export const collectionOf = (cluster: string, { group, plural }: Pick<Kind, 'group' | 'plural'>): string =>
+  cluster === GARDEN ? plural : `${cluster}:${group}/${plural}`;
+
+/** The garden itself, among the names of clusters. */
+export const GARDEN = '';
+
+/** The name of the cluster of a Shoot. */
+export const clusterOf = keyOf;
+
+export const objectOf = <T extends KubeObject>(held: Held): T => held.object as T;
+
+/** Number of past events that watches can resume from. */
+const EVENTS_MAX = 20_000;
+const VERSION = 'version';
+
+/** All objects of the garden and of the clusters of its Shoots under one increasing version, with the recent events. */
+export class ObjectStore {
+  /** Objects by collection, then by namespace and name. */
+  readonly #held = new Map<string, Map<string, Held>>();
+  readonly #listeners = new Set<Listener>();
+  #events: StoreEvent[] = [];
+  #version = 1;
+  /** Oldest version that a watch can resume from. */
+  #reachable = 0;
+
+  constructor(private readonly journal: Journal) {
+    for (const [key, value] of journal.kept) {
+      const [collection = '', place = ''] = key.split(' ');
+      const { object, simulation } = value as Kept;
+      if (key === VERSION) this.#version = value as number;
+      else this.#of(collection).set(place, heldOf(object, simulation));
+    }
+    this.forgetHistory();
+  }
+
+  get version(): number {
+    return this.#version;
+  }
+
+  get(collection: string, namespace: string, name: string): Held | null {
+    return this.#held.get(collection)?.get(keyOf({ namespace, name })) ?? null;
+  }
+
+  /** All objects of a collection, by namespace and name. */
+  list(collection: string): Held[] {
+    const entries = [...(this.#held.get(collection) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+    return entries.map(([, held]) => held);
+  }
+
+  /** Stores an object as a new version. @param simulation undefined keeps it */
+  put(collection: string, object: KubeObject, simulation?: Simulation): Held {
+    const { namespace = '', name = '' } = object.metadata;
+    const previous = this.get(collection, namespace, name);
+    const version = this.#version + 1;
+    const held = heldOf(versioned(object, version), simulation ?? previous?.simulation ?? {});
+    this.#keep(collection, held, [VERSION, version]);
+    this.#report({ collection, type: previous === null ? 'ADDED' : 'MODIFIED', version, held, previous });
+    return held;
+  }
+
+  /** Changes what is kept with an object. Sends no event and keeps the version. */
+  simulate(collection: string, { namespace, name }: Held, simulation: Simulation): Held | null {
+    const current = this.get(collection, namespace, name);
+    return current && this.#keep(collection, { ...current, simulation });
+  }
+
+  remove(collection: string, namespace: string, name: string): void {
+    const previous = this.get(collection, namespace, name);
+    if (previous === null) return;
+    const version = this.#version + 1;
+    this.journal.keep([`${collection} ${keyOf(previous)}`, null], [VERSION, version]);
+    this.#of(collection).delete(keyOf(previous));
+    const held = heldOf(versioned(previous.object, version), {});
+    this.#report({ collection, type: 'DELETED', version, held, previous });
+  }
+
+  /** Removes all objects of the cluster of a Shoot. */
+  removeCluster(cluster: string): void {
+    for (const collection of [...this.#held.keys()].filter((name) => name.startsWith(`${cluster}:`))) {
+      for (const { namespace, name } of this.list(collection)) this.remove(collection, namespace, name);
+      this.#held.delete(collection);
+    }
+  }
+
+  /** The events after a version, oldest first. @throws StatusError 410 if they are not known any more */
+  eventsSince(collection: string, version: number): StoreEvent[] {
+    if (version < this.#reachable) throw expired(`too old resource version: ${version} (${this.#reachable})`);
+    return this.#events.filter((event) => event.collection === collection && event.version > version);
+  }
+
+  /** Calls back for each change of any object. @returns a function that ends it */
+  subscribe(listener: Listener): () => void {
+    this.#listeners.add(listener);
+    return () => void this.#listeners.delete(listener);
+  }
+
+  /** Watches that resume from an earlier version get 410. */
+  forgetHistory(): void {
+    this.#events = [];
+    this.#reachable = this.#version;
+  }
+
+  #report(event: StoreEvent): void {
+    this.#version = event.version;
+    this.#events.push(event);
+    if (this.#events.length > 2 * EVENTS_MAX) this.#reachable = this.#events.splice(0, EVENTS_MAX).at(-1)?.version ?? 0;
+    for (const listener of [...this.#listeners]) listener(event);
+  }
+
+  /** Writes the journal before memory, so that nothing visible can be lost. */
+  #keep(collection: string, held: Held, ...more: [string, unknown][]): Held {
+    const { object, simulation } = held;
+    this.journal.keep([`${collection} ${keyOf(held)}`, { object, simulation } satisfies Kept], ...more);
+    this.#of(collection).set(keyOf(held), held);
+    return held;
+  }
+
+  #of(collection: string): Map<string, Held> {
+    const held = this.#held.get(collection) ?? new Map<string, Held>();
+    this.#held.set(collection, held);
+    return held;
+  }
+}
+
+const versioned = (object: KubeObject, version: number): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, resourceVersion: String(version) },
+});
+
+function heldOf(object: KubeObject, simulation: Simulation): Held {
+  const { namespace = '', name = '', uid = '', labels = {} } = object.metadata;
+  return { namespace, name, uid, labels, object, text: JSON.stringify(object), simulation };
+}

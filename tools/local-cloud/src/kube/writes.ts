@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { type Clock, timestamp } from '../clock.js';
+import type { Simulation } from '../garden/shoots/shoot.js';
+import { alreadyExists, badRequest, conflict, invalidObject, notFound, otherUid, StatusError } from './errors.js';
+import { applied, type Manager, ownersAfterUpdate } from './fields.js';
+import { apiVersionOf, type Kind } from './kinds.js';
+import { equalJson, isFields, type KubeObject, withoutNulls } from './object.js';
+import { jsonPatch, mergePatch } from './patches.js';
+import { collectionOf, GARDEN, type Held, type ObjectStore } from './store.js';
+
+/** Names one object of the garden or of the cluster of a Shoot. */
+export interface Ref {
+  readonly cluster: string;
+  readonly kind: Kind;
+  /** Empty for kinds without namespaces. */
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export const inGarden = (kind: Kind, namespace: string, name: string): Ref => ({
+  cluster: GARDEN,
+  kind,
+  namespace,
+  name,
+});
+
+export type Patch =
+  | { readonly type: 'merge' | 'json'; readonly body: unknown; readonly isStrict: boolean }
+  | { readonly type: 'apply'; readonly body: unknown; readonly force: boolean };
+
+/** What a kind has beyond the rules of all objects. */
+export interface Rule {
+  /** The path of a field that is not known; null if all are. */
+  unknownField?(object: KubeObject): string | null;
+  /** Fills in what is missing. @throws StatusError of what is refused */
+  admit?(object: KubeObject, old: KubeObject | null): void;
+  /** @throws StatusError 403 */
+  judgeDeletion?(object: KubeObject): void;
+}
+
+/** Writes objects by the rules of every Kubernetes API, and those of their kinds: owners, preconditions, finalizers, storage. */
+export class Writes {
+  constructor(
+    private readonly store: ObjectStore,
+    private readonly clock: Clock,
+    private readonly ruleOf: (ref: Ref) => Rule,
+  ) {}
+
+  find({ cluster, kind, namespace, name }: Ref): Held | null {
+    return this.store.get(collectionOf(cluster, kind), namespace, name);
+  }
+
+  /** @throws StatusError 404 */
+  getHeld(ref: Ref): Held {
+    const held = this.find(ref);
+    if (held === null) throw notFound(ref.kind, ref.name);
+    return held;
+  }
+
+  /** @throws StatusError 404 */
+  get<T extends KubeObject>(ref: Ref): T {
+    return this.getHeld(ref).object as T;
+  }
+
+  /** @throws StatusError 409 */
+  create(ref: Ref, object: KubeObject, fieldManager: string): KubeObject {
+    if (this.find(ref) !== null) throw alreadyExists(ref.kind, ref.name);
+    const made = placed(ref, object);
+    made.metadata.managedFields = ownersAfterUpdate(null, made, this.#manager(fieldManager));
+    return this.#store(ref, made, null);
+  }
+
+  /** @param simulation kept with the object; undefined keeps what was there */
+  patch(ref: Ref, patch: Patch, fieldManager: string, simulation?: Simulation): KubeObject {
+    if (patch.type === 'apply') return this.#apply(ref, patch, fieldManager, simulation);
+    const old = this.get(ref);
+    const patched = patch.type === 'json' ? jsonPatch(old, patch.body) : mergePatch(old, patch.body);
+    if (!isFields(patched) || !isFields(patched.metadata))
+      throw badRequest('the patched object is no object with metadata');
+    const object = withoutNulls(patched as KubeObject);
+    const unknown = patch.isStrict ? this.#unknownField(ref, object) : null;
+    if (unknown !== null) throw new StatusError(422, 'Invalid', `strict decoding error: unknown field "${unknown}"`);
+    checkPreconditions(ref, object, old);
+    object.metadata.managedFields = ownersAfterUpdate(old, object, this.#manager(fieldManager));
+    return this.#store(ref, object, old);
+  }
+
+  /** @returns the object; with a time of deletion if it waits for finalizers */
+  remove(ref: Ref, uid?: unknown): KubeObject {
+    const object = this.get(ref);
+    const { metadata } = object;
+    const collection = collectionOf(ref.cluster, ref.kind);
+    if (uid !== undefined && uid !== metadata.uid) throw otherUid(ref.kind, ref.name, uid, metadata.uid);
+    this.ruleOf(ref).judgeDeletion?.(object);
+    if ((metadata.finalizers ?? []).length === 0) {
+      this.store.remove(collection, ref.namespace, ref.name);
+      return object;
+    }
+    if (metadata.deletionTimestamp !== undefined) return object;
+    const deletionTimestamp = timestamp(this.clock.now());
+    const generation = metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
+    return this.store.put(collection, { ...object, metadata: { ...metadata, deletionTimestamp, ...generation } })
+      .object;
+  }
+
+  #apply(
+    ref: Ref,
+    { body, force }: Patch & { type: 'apply' },
+    fieldManager: string,
+    simulation: Simulation | undefined,
+  ): KubeObject {
+    const { kind, namespace, name } = ref;
+    if (!isFields(body) || body.apiVersion !== apiVersionOf(kind))
+      throw badRequest(`the body is no ${kind.kind} of ${apiVersionOf(kind)}`);
+    const { status: _, ...read } = withoutNulls(body as KubeObject);
+    const declared = placed(ref, read as KubeObject);
+    const unknown = this.#unknownField(ref, declared);
+    if (unknown !== null) {
+      const what = `${namespace}/${name}; ${apiVersionOf(kind)}, Kind=${kind.kind}`;
+      const why = `failed to create typed patch object (${what}): .${unknown}: field not declared in schema`;
+      throw new StatusError(500, '', why);
+    }
+    const old = this.find(ref)?.object ?? null;
+    if (old !== null) checkPreconditions(ref, declared, old);
+    else if (declared.metadata.uid !== undefined) {
+      const why = `uid mismatch: the provided object specified uid ${declared.metadata.uid}, and no existing object was found`;
+      throw conflict(kind, name, why);
+    }
+    return this.#store(ref, applied(old, declared, this.#manager(fieldManager), force), old, simulation);
+  }
+
+  #unknownField = (ref: Ref, object: KubeObject): string | null => this.ruleOf(ref).unknownField?.(object) ?? null;
+
+  #store(ref: Ref, next: KubeObject, old: KubeObject | null, simulation?: Simulation): KubeObject {
+    // A copy: parts of it are those of the stored object, and rules fill in what is missing.
+    const object = structuredClone(next);
+    keepServerFields(object, old, timestamp(this.clock.now()));
+    this.ruleOf(ref).admit?.(object, old);
+    if (old !== null && equalJson(timeless(object), timeless(old))) return old;
+    const collection = collectionOf(ref.cluster, ref.kind);
+    const held = this.store.put(collection, object, simulation);
+    const { deletionTimestamp, finalizers = [] } = object.metadata;
+    if (deletionTimestamp !== undefined && finalizers.length === 0)
+      this.store.remove(collection, ref.namespace, ref.name);
+    return held.object;
+  }
+
+  #manager = (name: string): Manager => ({ name, at: timestamp(this.clock.now()) });
+}
+
+/** An object with the name and the namespace of its path. */
+const placed = ({ kind, namespace, name }: Ref, object: KubeObject): KubeObject => ({
+  ...object,
+  metadata: { ...object.metadata, name, ...(kind.namespaced ? { namespace } : {}) },
+});
+
+/** Compares version and uid in a patch with those of the object. @throws StatusError 409, 422 */
+function checkPreconditions(
+  { kind, name }: Ref,
+  { metadata: { uid, resourceVersion } }: KubeObject,
+  old: KubeObject,
+): void {
+  if (uid !== undefined && uid !== old.metadata.uid) {
+    throw invalidObject(kind, name, 'metadata.uid', `Invalid value: ${JSON.stringify(uid)}: field is immutable`);
+  }
+  if (resourceVersion === undefined || resourceVersion === old.metadata.resourceVersion) return;
+  const why = 'the object has been modified; please apply your changes to the latest version and try again';
+  throw conflict(kind, name, why);
+}
+
+/** Overwrites the fields that only the server sets. */
+function keepServerFields({ metadata }: KubeObject, old: KubeObject | null, now: string): void {
+  if (old === null) {
+    Object.assign(metadata, { uid: randomUUID(), creationTimestamp: now });
+    return;
+  }
+  const { uid, creationTimestamp, deletionTimestamp, generation, namespace, name, resourceVersion } = old.metadata;
+  Object.assign(metadata, { uid, creationTimestamp, deletionTimestamp, generation, namespace, name, resourceVersion });
+}
+
+/** The object without the times of its managers: a write that changes nothing else makes no new version. */
+const timeless = (object: KubeObject) => ({
+  ...object,
+  metadata: {
+    ...object.metadata,
+    managedFields: object.metadata.managedFields?.map((entry) => ({ ...entry, time: '' })),
+  },
+});
