@@ -33,18 +33,16 @@ export function startMachines(servers: Servers, clock: Clock, shoots: ShootsOfMa
   const queue = new DueQueue(clock, (key) => consider(Number(key)));
 
   function consider(id: number): void {
-    // Read before the state: a rebuild that ends between the two reads is then due immediately.
     const now = clock.now();
     const server = servers.find(id);
-    const [last] = servers.actionsOf({ id });
+    const [last] = server?.actions ?? [];
     if (server === null || last === undefined) return;
-    const isRebuilt = server.rebuild !== null && (server.rebuild === last.id || last.error !== null);
-    const dueAt = isRebuilt ? last.finishesAt + joinMs() : last.finishesAt;
-    shoots.heard(id, isRebuilt && now >= last.finishesAt ? server.rebuild : null);
     queue.remove(String(id));
+    shoots.heard(id, server.isRebuilding ? null : server.rebuild);
+    const dueAt = last.finishesAt + (server.isRebuilding ? 0 : joinMs());
     if (now < dueAt) queue.add(String(id), dueAt - now);
-    else if (!isRebuilt || server.rebuild === server.firstBoot) return;
-    else if (boot(server) === 'later') queue.add(String(id), RETRY_MS);
+    else if (server.rebuild !== null && server.rebuild !== server.firstBoot && boot(server) === 'later')
+      queue.add(String(id), RETRY_MS);
   }
 
   function boot(server: Server): JoinOutcome {
@@ -53,7 +51,7 @@ export function startMachines(servers: Servers, clock: Clock, shoots: ShootsOfMa
     const data = readJoinData(server.userData);
     const machine = { serverId, name, architecture, rebuild: server.rebuild ?? 0 } as const;
     const outcome = data === null ? 'never' : shoots.join(machine, data);
-    if (outcome !== 'later') servers.noteFirstBoot(server);
+    if (outcome !== 'later') servers.change(serverId, { firstBoot: server.rebuild });
     return outcome;
   }
 

@@ -11,11 +11,10 @@ import {
   labelTest,
   notFound,
   pageOf,
-  queryValues,
 } from '../hcloud/answers.js';
 import { param, type Routes } from '../http/serve-routes.js';
 import { publicAddresses } from './addresses.js';
-import { images, type Server, type ServerAction, type Servers, type SystemImage } from './servers.js';
+import { images, type Server } from './servers.js';
 
 const USER_DATA_BYTES_MAX = 32 * 1024;
 const SERVER = '/v1/servers/:server';
@@ -24,6 +23,9 @@ const SERVER = '/v1/servers/:server';
 export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string): Routes {
   const { clock, servers } = cloud;
   const serverOf = (req: Request): Server => servers.get(projectOf(req), Number(param(req, 'server')));
+  const inProject = (req: Request): Server[] => servers.list().filter(({ project }) => project === projectOf(req));
+  const actionsOf = ({ id, actions }: Server, nowMs = clock.now()) =>
+    actions.map((action) => actionBody(action, { id, type: 'server' }, nowMs));
   /** Nothing of Corral may power off or delete a server, or lift its protection: it is noted, and refused. */
   const refuse = (harm: string) => (req: Request) => {
     const { id, harms } = serverOf(req);
@@ -32,38 +34,31 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
   };
   return {
     'GET /v1/images': (req) => {
-      const isAsked = (key: 'name' | 'architecture', image: SystemImage): boolean => {
-        const values = queryValues(req, key);
-        return values.length === 0 || values.includes(image[key]);
-      };
-      return pageOf(
-        req,
-        'images',
-        images.filter((image) => isAsked('name', image) && isAsked('architecture', image)),
-        imageBody,
-      );
+      const { name, architecture } = req.query;
+      const found = images.filter((image) => image.name === name && image.architecture === architecture);
+      return pageOf(req, 'images', found, imageBody);
     },
     'GET /v1/servers': (req) => {
       const hasLabels = labelTest(req);
-      const project = projectOf(req);
-      const own = servers.inProject(project).map((server) => serverBody(servers, server));
-      const found = [...own, ...cloud.nodesIn(project)].filter(({ labels }) => hasLabels(labels));
-      return pageOf(req, 'servers', found);
+      const all = [...inProject(req).map(serverBody), ...cloud.nodesIn(projectOf(req))];
+      return pageOf(
+        req,
+        'servers',
+        all.filter(({ labels }) => hasLabels(labels)),
+      );
     },
-    [`GET ${SERVER}`]: (req) => ({ server: serverBody(servers, serverOf(req)) }),
+    [`GET ${SERVER}`]: (req) => ({ server: serverBody(serverOf(req)) }),
     // Replaces all labels.
     [`PUT ${SERVER}`]: (req) => {
-      const server = servers.change(serverOf(req).id, { labels: checkedLabels(bodyOf(req).labels) });
-      return { server: serverBody(servers, server) };
+      const { id } = serverOf(req);
+      return { server: serverBody(servers.change(id, { labels: checkedLabels(bodyOf(req).labels) })) };
     },
-    [`GET ${SERVER}/actions`]: (req) => {
-      const newestFirst = servers.actionsOf(serverOf(req));
-      return pageOf(req, 'actions', newestFirst, (action) => serverActionBody(action, clock.now()));
-    },
+    [`GET ${SERVER}/actions`]: (req) => pageOf(req, 'actions', actionsOf(serverOf(req))),
     'GET /v1/actions/:action': (req) => {
-      const action = servers.findAction(projectOf(req), Number(param(req, 'action')));
-      if (action === null) throw notFound('action');
-      return { action: serverActionBody(action, clock.now()) };
+      const all = inProject(req).flatMap((server) => actionsOf(server));
+      const action = all.find(({ id }) => id === Number(param(req, 'action')));
+      if (action === undefined) throw notFound('action');
+      return { action };
     },
     [`POST ${SERVER}/actions/rebuild`]: (req, res) => {
       const server = serverOf(req);
@@ -71,9 +66,9 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
       if (Buffer.byteLength(userData ?? '') > USER_DATA_BYTES_MAX) {
         throw invalidInput('user_data', 'user_data must be a text of at most 32 KiB');
       }
-      const error = res.locals.actionError ?? null;
+      const action = servers.rebuild(server, { image: Number(image), userData, error: res.locals.actionError ?? null });
       return {
-        action: serverActionBody(servers.rebuild(server, { image: Number(image), userData, error }), JUST_STARTED),
+        action: actionBody(action, { id: server.id, type: 'server' }, JUST_STARTED),
         root_password: server.hasSshKeys ? null : randomBytes(12).toString('hex'),
       };
     },
@@ -83,24 +78,20 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
   };
 }
 
-const serverActionBody = (action: ServerAction, nowMs: number) =>
-  actionBody(action, { id: action.serverId, type: 'server' }, nowMs);
-
 /** A server as the services read it. */
-function serverBody(servers: Servers, server: Server) {
+function serverBody(server: Server) {
   const image = images.find(({ id }) => id === server.imageId);
   const [ipv4, ipv6] = publicAddresses(`hcloud://${server.id}`);
   return {
     id: server.id,
     name: server.name,
-    status: servers.isRebuilding(server) ? 'rebuilding' : 'running',
-    created: server.created,
+    status: server.isRebuilding ? 'rebuilding' : 'running',
     server_type: { name: server.serverType, architecture: server.architecture },
     location: { name: server.location },
     image: image === undefined ? null : imageBody(image),
     iso: null,
     rescue_enabled: false,
-    locked: server.locked || servers.isRebuilding(server),
+    locked: server.locked || server.isRebuilding,
     protection: server.protection,
     labels: server.labels,
     public_net: { ipv4: { ip: ipv4 }, ipv6: { ip: ipv6.replace('::1', '::/64') } },
@@ -108,11 +99,4 @@ function serverBody(servers: Servers, server: Server) {
   };
 }
 
-const imageBody = ({ id, name, architecture }: SystemImage) => ({
-  id,
-  type: 'system',
-  status: 'available',
-  name,
-  architecture,
-  disk_size: 5,
-});
+const imageBody = (image: (typeof images)[number]) => ({ ...image, disk_size: 5 });

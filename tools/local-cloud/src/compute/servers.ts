@@ -1,4 +1,4 @@
-import { type Clock, timestamp } from '../clock.js';
+import type { Clock } from '../clock.js';
 import { type Action, type ActionError, ApiError, notFound } from '../hcloud/answers.js';
 import { openJournal } from '../journal.js';
 import type { Labels } from '../labels.js';
@@ -6,27 +6,25 @@ import type { Labels } from '../labels.js';
 /** The provider's names. */
 type Architecture = 'x86' | 'arm';
 
-export interface SystemImage {
-  readonly id: number;
-  readonly name: string;
-  readonly architecture: Architecture;
-}
-
 /** The provider's images: one per architecture under each name. */
-export const images: readonly SystemImage[] = [
+export const images = [
   { id: 161_547_269, name: 'ubuntu-24.04', architecture: 'x86' },
   { id: 161_547_270, name: 'ubuntu-24.04', architecture: 'arm' },
   { id: 67_794_396, name: 'ubuntu-22.04', architecture: 'x86' },
   { id: 103_908_130, name: 'ubuntu-22.04', architecture: 'arm' },
-];
+] as const;
+
+/** A rebuild: the provider's only action on a server here. */
+interface Rebuild extends Action {
+  readonly imageId: number;
+}
 
 /** A stored server. Immutable. */
-export interface Server {
+interface StoredServer {
   readonly id: number;
   /** Project of the server. */
   readonly project: string;
   readonly name: string;
-  readonly created: string;
   readonly serverType: string;
   readonly architecture: Architecture;
   readonly location: string;
@@ -38,19 +36,20 @@ export interface Server {
   /** False if created without SSH keys: a rebuild then answers a new password. */
   readonly hasSshKeys: boolean;
   readonly userData: string | null;
-  readonly rebuilds: number;
+  /** Newest first. */
+  readonly actions: readonly Rebuild[];
   /** Requests that Corral must never send, such as `poweroff`. All were refused. */
   readonly harms: readonly string[];
-  /** Id of the last rebuild that has ended well; null if never rebuilt. */
-  readonly rebuild: number | null;
   /** The rebuild whose user data was processed. */
   readonly firstBoot: number | null;
 }
 
-/** A rebuild: the provider's only action on a server here. */
-export interface ServerAction extends Action {
-  readonly serverId: number;
-  readonly imageId: number;
+/** A server, as its rebuilds have left it. */
+export interface Server extends StoredServer {
+  readonly isRebuilding: boolean;
+  readonly rebuilds: number;
+  /** Id of the last rebuild that has ended well; null if never rebuilt. */
+  readonly rebuild: number | null;
 }
 
 /** What can be set by hand. Omitted fields have defaults. */
@@ -68,16 +67,14 @@ const newServer = {
   locked: false,
   hasSshKeys: true,
   userData: null,
-  rebuilds: 0,
+  actions: [],
   harms: [],
-  rebuild: null,
   firstBoot: null,
 } as const;
 
-/** The servers of all projects and their actions. */
+/** The servers of all projects. */
 export class Servers {
-  readonly #servers = new Map<number, Server>();
-  readonly #actions = new Map<number, ServerAction>();
+  readonly #servers = new Map<number, StoredServer>();
   readonly #listeners = new Set<(id: number) => void>();
   readonly #journal;
 
@@ -87,11 +84,7 @@ export class Servers {
     dataDir: string | undefined,
   ) {
     this.#journal = openJournal(dataDir, 'servers.jsonl');
-    for (const [key, value] of this.#journal.kept) {
-      const [what, id] = key.split(' ');
-      if (what === 'server') this.#servers.set(Number(id), value as Server);
-      else this.#actions.set(Number(id), value as ServerAction);
-    }
+    for (const [id, value] of this.#journal.kept) this.#servers.set(Number(id), value as StoredServer);
   }
 
   close(): void {
@@ -108,12 +101,11 @@ export class Servers {
     const { architecture = 'x86' } = options;
     const id = options.id ?? Math.max(FIRST_SERVER - 1, ...this.#servers.keys()) + 1;
     if (this.#servers.has(id)) throw new Error(`There is a server ${id} already. Take another number.`);
-    return this.#changed({
+    return this.#save({
       ...newServer,
       id,
       project,
       name: `server-${id}`,
-      created: timestamp(this.clock.now()),
       serverType: architecture === 'arm' ? 'cax11' : 'cx22',
       architecture,
       imageId: images.findLast((image) => image.architecture === architecture)?.id ?? null,
@@ -122,19 +114,15 @@ export class Servers {
   }
 
   /** Changes a server without checking any rule. */
-  change(id: number, change: Partial<Server>): Server {
+  change(id: number, change: Partial<StoredServer>): Server {
     const server = this.#servers.get(id);
     if (server === undefined) throw new Error(`There is no server ${id}.`);
-    return this.#changed({ ...this.#settled(server), ...change });
+    return this.#save({ ...server, ...change });
   }
 
   /** All servers ever created, by id. */
   list(): Server[] {
     return [...this.#servers.values()].map((server) => this.#settled(server)).sort((a, b) => a.id - b.id);
-  }
-
-  inProject(project: string): Server[] {
-    return this.list().filter((server) => server.project === project);
   }
 
   find(id: number): Server | null {
@@ -149,72 +137,49 @@ export class Servers {
     return server;
   }
 
-  /** Newest first. */
-  actionsOf({ id }: Pick<Server, 'id'>): ServerAction[] {
-    return [...this.#actions.values()].filter(({ serverId }) => serverId === id).sort((a, b) => b.id - a.id);
-  }
-
-  findAction(project: string, id: number): ServerAction | null {
-    const action = this.#actions.get(id);
-    return action !== undefined && this.#servers.get(action.serverId)?.project === project ? action : null;
-  }
-
-  isRebuilding(server: Server): boolean {
-    const [last] = this.actionsOf(server);
-    return last !== undefined && this.clock.now() < last.finishesAt;
-  }
-
   /**
    * Rebuilds the server. Every call wipes it again.
    *
    * @param order without user data, that of the last time is used again
    * @throws ApiError `protected`, `locked`, `not_found`
    */
-  rebuild(
-    server: Server,
-    order: { image: number; userData?: string | undefined; error: ActionError | null },
-  ): ServerAction {
+  rebuild(server: Server, order: { image: number; userData?: string | undefined; error: ActionError | null }): Rebuild {
     if (server.protection.rebuild) throw new ApiError(423, 'protected', 'server is rebuild protected');
-    if (server.locked || this.isRebuilding(server)) throw new ApiError(423, 'locked', 'server is locked');
+    if (server.locked || server.isRebuilding) throw new ApiError(423, 'locked', 'server is locked');
     const image = images.find(({ id, architecture }) => id === order.image && architecture === server.architecture);
     if (image === undefined) throw notFound(`image '${order.image}'`);
     const startedAt = this.clock.now();
+    const known = [...this.#servers.values()].flatMap(({ actions }) => actions.map(({ id }) => id));
     const action = {
-      id: Math.max(FIRST_ACTION - 1, ...this.#actions.keys()) + 1,
-      serverId: server.id,
+      id: Math.max(FIRST_ACTION - 1, ...known) + 1,
       command: 'rebuild_server',
       startedAt,
       finishesAt: startedAt + this.actionMs,
       error: order.error,
       imageId: image.id,
     };
-    this.#actions.set(action.id, action);
-    this.#journal.keep([`action ${action.id}`, action]);
-    this.#changed({ ...server, rebuilds: server.rebuilds + 1, userData: order.userData ?? server.userData });
+    const userData = order.userData ?? server.userData;
+    this.change(server.id, { actions: [action, ...server.actions], userData });
     return action;
   }
 
-  /** Records that the user data of the last rebuild was processed, so it is processed only once. */
-  noteFirstBoot(server: Server): void {
-    this.#save({ ...server, firstBoot: server.rebuild });
+  #settled(server: StoredServer): Server {
+    const { actions } = server;
+    const now = this.clock.now();
+    const done = actions.find(({ error, finishesAt }) => error === null && finishesAt <= now);
+    return {
+      ...server,
+      imageId: done?.imageId ?? server.imageId,
+      isRebuilding: actions[0] !== undefined && now < actions[0].finishesAt,
+      rebuilds: actions.length,
+      rebuild: done?.id ?? null,
+    };
   }
 
-  /** The server with the effect of the last finished rebuild. */
-  #settled(server: Server): Server {
-    const last = this.actionsOf(server).find(({ error }) => error === null);
-    if (last === undefined || this.clock.now() < last.finishesAt || last.id === server.rebuild) return server;
-    return this.#save({ ...server, imageId: last.imageId, rebuild: last.id });
-  }
-
-  #changed(server: Server): Server {
-    this.#save(server);
-    for (const listener of [...this.#listeners]) listener(server.id);
-    return server;
-  }
-
-  #save(server: Server): Server {
+  #save(server: StoredServer): Server {
     this.#servers.set(server.id, server);
-    this.#journal.keep([`server ${server.id}`, server]);
-    return server;
+    this.#journal.keep([String(server.id), server]);
+    for (const listener of [...this.#listeners]) listener(server.id);
+    return this.#settled(server);
   }
 }
