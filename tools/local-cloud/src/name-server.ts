@@ -2,12 +2,8 @@ import { createSocket } from 'node:dgram';
 import packet, { type Answer, type Question } from 'dns-packet';
 import { parentName, type Rrset } from './dns/model.js';
 import { isRecordValue, parseCharacterStrings } from './dns/record-values.js';
-import type { HeldZone } from './dns/zones.js';
+import type { HeldZone, Zones } from './dns/zones.js';
 import { LOOPBACK } from './listen.js';
-
-interface Zones {
-  list(): HeldZone[];
-}
 
 /** Serves the zones over UDP, answers of every length. Port 0 selects a free port. */
 export async function startNameServer(port: number, zones: Zones) {
@@ -95,17 +91,17 @@ function zoneOf(name: string, zones: Zones): HeldZone | null {
 }
 
 /** The sets that answer for a name, from the name itself or a wildcard; null if the name does not exist. */
-function findSets({ table }: HeldZone, name: string): Rrset[] | null {
-  if (table.exists(name)) return table.at(name);
+function findSets({ served }: HeldZone, name: string): Rrset[] | null {
+  if (served.exists(name)) return served.at(name);
   // Only a wildcard directly below the closest existing ancestor applies (RFC 4592 section 3.3.1).
   let encloser = parentName(name) ?? '@';
-  while (!table.exists(encloser)) encloser = parentName(encloser) ?? '@';
+  while (!served.exists(encloser)) encloser = parentName(encloser) ?? '@';
   const wildcard = encloser === '@' ? '*' : `*.${encloser}`;
-  return table.exists(wildcard) ? table.at(wildcard) : null;
+  return served.exists(wildcard) ? served.at(wildcard) : null;
 }
 
 function negative(zone: HeldZone): Answer[] {
-  const soa = zone.table.get('@', 'SOA');
+  const soa = zone.served.get('@', 'SOA');
   if (soa === null) return [];
   const minimum = Number(soa.records[0]?.value.split(' ').at(-1));
   return recordsOf(zone, { ...soa, ttl: Math.min(soa.ttl ?? zone.facts.ttl, minimum) }, zone.facts.name);

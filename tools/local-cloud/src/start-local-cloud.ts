@@ -92,11 +92,11 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
     const { port: apiPort } = await start(listen(createServer(buildHcloudApi(cloud)), options.apiPort ?? 0));
     const garden = await start(startGarden(cloud, options));
     cloud.nodesIn = garden.nodesIn;
-    started.push(startMachines(cloud.servers, clock, garden.machines, () => garden.settings().joinMs));
+    started.push(startMachines(cloud.servers, clock, garden.machines, () => garden.settings.joinMs));
     const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
     const admin = createAdmin(cloud, garden, mail);
     const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));
-    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, { list: () => cloud.zones.served() }));
+    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, cloud.zones));
     return {
       apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,
       adminUrl: `http://${LOOPBACK}:${adminPort}`,

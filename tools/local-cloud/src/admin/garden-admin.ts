@@ -2,12 +2,14 @@ import { readJoinCommand } from '../compute/join-data.js';
 import { isReady, type Node, nodesOf, setReady } from '../garden/nodes.js';
 import type { CatalogueVersion, CloudProfile } from '../garden/objects.js';
 import type { RealApiServer } from '../garden/parts.js';
+import type { GardenSettings } from '../garden/settings.js';
 import type { ShootFault } from '../garden/shoots/gardenlet.js';
 import type { Shoot } from '../garden/shoots/shoot.js';
 import type { Garden } from '../garden/start-garden.js';
-import type { AccountName, Rule } from '../garden-accounts.js';
+import type { AccountName } from '../garden-accounts.js';
 import { cloudProfiles, credentialsBindings, nodes, secrets, shoots } from '../kube/kinds.js';
 import type { Fields, KubeObject } from '../kube/object.js';
+import type { Rule } from '../kube/serve-kube.js';
 import { clusterOf, collectionOf, type Held, objectOf } from '../kube/store.js';
 import { inGarden, type Ref } from '../kube/writes.js';
 
@@ -24,22 +26,24 @@ const LONG_AGO = '2020-01-01T00:00:00Z';
 
 /** Controls of the garden for tests and manual experiments. Functions throw an Error for objects that do not exist. */
 export function createGardenAdmin(garden: Garden) {
-  const { store, writes, gardenlet, watches, realApiServers } = garden;
+  const { store, writes, gardenlet, watches, accounts, realApiServers } = garden;
   const getHeld = (namespace: string, name: string): Held => {
     const held = store.get(shoots.plural, namespace, name);
     if (held === null) throw new Error(`There is no Shoot ${namespace}/${name}.`);
     return held;
   };
   const merge = (ref: Ref, body: Fields, manager: string): KubeObject =>
-    writes.patch(ref, { type: 'merge', body, isStrict: false }, manager);
+    writes.patch(ref, { type: 'merge', body }, manager);
   const profile = inGarden(cloudProfiles, '', 'hcloud');
   const catalogue = (): CloudProfile => writes.get<CloudProfile>(profile);
   const patchCloudProfile = (spec: Fields): void => void merge(profile, { spec }, OPERATOR);
   const placesOf = (collection: string) => store.list(collection).map(({ namespace, name }) => ({ namespace, name }));
   return {
-    rights: (account: AccountName): readonly Rule[] => garden.rights.of(account),
+    rights: (account: AccountName): readonly Rule[] => accounts[account].rules,
     /** @param rules null restores the documented ones */
-    setRights: (account: AccountName, rules: readonly Rule[] | null): void => garden.rights.set(account, rules),
+    setRights(account: AccountName, rules: readonly Rule[] | null): void {
+      accounts[account].rules = rules ?? accounts[account].granted;
+    },
     contents: () => ({
       secrets: placesOf(secrets.plural),
       credentialsBindings: placesOf(credentialsBindings.plural),
@@ -118,7 +122,7 @@ export function createGardenAdmin(garden: Garden) {
       if (expireHistory) store.forgetHistory();
     },
     /** Omitted settings keep their values. */
-    changeSettings: garden.changeSettings,
+    changeSettings: (change: Partial<GardenSettings>): GardenSettings => Object.assign(garden.settings, change),
   };
 }
 

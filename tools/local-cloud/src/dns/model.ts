@@ -92,12 +92,6 @@ export class RrsetTable {
     return this.#byId.get(id) ?? null;
   }
 
-  copy(): RrsetTable {
-    const table = new RrsetTable();
-    for (const [id, rrset] of this.#byId) table.replace(id, rrset);
-    return table;
-  }
-
   at(name: string): Rrset[] {
     return rrsetTypes.flatMap((type) => this.get(name, type) ?? []);
   }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Clock, timestamp } from '../clock.js';
+import { type Clock, DueQueue, timestamp } from '../clock.js';
 import type { ActionError, Body } from '../hcloud/answers.js';
 import { journalOf, openJournal } from '../journal.js';
 import type { WriteKind } from './decide-write.js';
@@ -18,6 +18,8 @@ export interface HeldZone {
   readonly facts: ZoneFacts;
   /** State after all accepted writes. Visible immediately, even while actions run. */
   readonly table: RrsetTable;
+  /** What the name server has. */
+  readonly served: RrsetTable;
 }
 
 interface WriteOutcome {
@@ -56,18 +58,19 @@ export class Zones {
   readonly #actions = new Map<number, ZoneAction>();
   #lastActionId = FIRST_ACTION_ID - 1;
   readonly #writes: Write[] = [];
+  readonly #toServe;
   #servedLaterMs = 0;
-  /** What sets were before changes that are not served yet, the latest last. */
-  #unserved: { readonly at: number; readonly zone: HeldZone; readonly id: string; readonly was: Rrset | null }[] = [];
 
   constructor(options: ZonesOptions) {
     this.#options = options;
+    this.#toServe = new DueQueue(options.clock, (key) => this.#serve(key));
     this.#journal = openJournal(options.dataDir, FILE);
     for (const entry of this.#journal.kept) this.#take(entry);
     for (const { name } of options.zones) if (this.find(name) === null) this.#create(name);
   }
 
   close(): void {
+    this.#toServe.close();
     this.#journal.close();
   }
 
@@ -78,19 +81,6 @@ export class Zones {
   /** From now on the name server serves each change so much later. */
   serveLater(ms: number): void {
     this.#servedLaterMs = ms;
-  }
-
-  /** The zones as the name server serves them. */
-  served(): HeldZone[] {
-    const since = this.#options.clock.now() - this.#servedLaterMs;
-    this.#unserved = this.#unserved.filter(({ at }) => at > since);
-    return this.list().map((zone) => {
-      const undone = this.#unserved.filter((change) => change.zone === zone).toReversed();
-      if (undone.length === 0) return zone;
-      const table = zone.table.copy();
-      for (const { id, was } of undone) table.replace(id, was);
-      return { ...zone, table };
-    });
   }
 
   /** @param reference id or name. Names always contain a dot, so digits alone are an id */
@@ -183,7 +173,12 @@ export class Zones {
 
   #take([key, value]: Entry): void {
     const [what, id, rrset = ''] = key.split(' ');
-    if (what === 'zone') this.#zones.set(Number(id), { facts: value as ZoneFacts, table: new RrsetTable() });
+    if (what === 'zone')
+      this.#zones.set(Number(id), {
+        facts: value as ZoneFacts,
+        table: new RrsetTable(),
+        served: new RrsetTable(),
+      });
     else if (what === 'set') this.#replace(this.#zones.get(Number(id)), rrset, value as Rrset | null);
     else {
       this.#lastActionId = Number(id);
@@ -193,10 +188,15 @@ export class Zones {
 
   #replace(zone: HeldZone | undefined, id: string, next: Rrset | null): void {
     if (zone === undefined) return;
-    if (this.#servedLaterMs > 0) {
-      this.#unserved.push({ at: this.#options.clock.now(), zone, id, was: zone.table.find(id) });
-    }
     zone.table.replace(id, next);
+    if (this.#servedLaterMs > 0) this.#toServe.add(`${zone.facts.id} ${id}`, this.#servedLaterMs);
+    else zone.served.replace(id, next);
+  }
+
+  #serve(key: string): void {
+    const [zoneId, id = ''] = key.split(' ');
+    const zone = this.#zones.get(Number(zoneId));
+    zone?.served.replace(id, zone.table.find(id));
   }
 
   #create(name: string): void {

@@ -21,7 +21,7 @@ import type { Shoot } from './shoots/shoot.js';
 export function gardenRules(
   store: ObjectStore,
   clock: Clock,
-  settings: () => GardenSettings,
+  settings: GardenSettings,
 ): Readonly<Record<string, Rule>> {
   const inNamespace = ({ metadata: { namespace = '' } }: KubeObject, old: KubeObject | null): void => {
     if (old === null && store.get(namespaces.plural, '', namespace) === null) throw notFound(namespaces, namespace);
@@ -38,7 +38,7 @@ export function gardenRules(
     [secrets.plural]: {
       admit(object, old) {
         inNamespace(object, old);
-        if (old === null) checkQuota(store, object, settings().secretsMax);
+        if (old === null) checkQuota(store, object, settings.secretsMax);
       },
     },
     [shoots.plural]: {
@@ -47,7 +47,7 @@ export function gardenRules(
       admit(object, old) {
         inNamespace(object, old);
         admitShoot(object as Shoot, old as Shoot | null, store, clock.now());
-        const obstacle = settings().admission.find((rule) => isInTheWay(rule, object));
+        const obstacle = settings.admission.find((rule) => isInTheWay(rule, object));
         if (obstacle !== undefined) throw refusalOf(obstacle, object.metadata.name ?? '');
       },
     },

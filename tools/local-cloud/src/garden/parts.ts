@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.js';
 import type { Calls } from '../faults/calls.js';
-import type { Rights } from '../garden-accounts.js';
+import type { Account, AccountName } from '../garden-accounts.js';
 import type { Watches } from '../kube/reads.js';
 import type { ObjectStore } from '../kube/store.js';
 import type { Writes } from '../kube/writes.js';
@@ -22,12 +22,12 @@ export interface GardenParts {
   readonly clock: Clock;
   readonly calls: Calls;
   readonly projectTokens: ProjectTokens;
-  /** Read before every use: they can change at run time. */
-  readonly settings: () => GardenSettings;
+  /** They change at run time. */
+  readonly settings: GardenSettings;
   readonly store: ObjectStore;
   readonly writes: Writes;
   readonly watches: Watches;
-  readonly rights: Rights;
+  readonly accounts: Readonly<Record<AccountName, Account>>;
   readonly authorities: ShootAuthorities;
   /** By the names of the clusters whose objects they have. */
   readonly realApiServers: Map<string, RealApiServer>;

@@ -6,7 +6,7 @@ import type { Request, RequestHandler } from 'express';
 import { publicAddresses } from '../compute/addresses.js';
 import { discoveryOf } from '../kube/discovery.js';
 import { unauthorized } from '../kube/errors.js';
-import { clusterKinds, definitions, type Kind, nodes, pods, shoots } from '../kube/kinds.js';
+import { clusterKinds, definitions, type Kind, nodes, pods, secrets, shoots } from '../kube/kinds.js';
 import { equalJson, fieldAt } from '../kube/object.js';
 import { listed } from '../kube/reads.js';
 import { buildKubeApi, type KubePath, type OwnRequest, readPath, type Visitor, visitorOf } from '../kube/serve-kube.js';
@@ -114,6 +114,10 @@ function kindIn(store: ObjectStore, cluster: string, { group, version, plural }:
   return { group, version, plural, kind, namespaced };
 }
 
+const ofAdmins = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+const readable = clusterKinds.filter((kind) => kind !== secrets).map(({ plural }) => plural);
+const ofViewers = [{ apiGroups: ['*'], resources: readable, verbs: ['get', 'list', 'watch'] }];
+
 /**
  * Lets in who shows a certificate of the Shoot, which is checked here because the TLS library would use the machine's clock. A
  * kubeconfig for viewers opens neither Secrets nor writes. If the API server is down, the connection drops as if nothing listened.
@@ -131,9 +135,7 @@ function enter({ store, clock }: GardenParts, { socket }: Request): Visitor | nu
   return {
     cluster: clusterOf(held),
     user: /^CN=(.*)$/m.exec(shown.subject)?.[1] ?? '',
-    rules: [],
-    allows: (verb, _group, resource) =>
-      !isViewer || (resource !== 'secrets' && ['get', 'list', 'watch'].includes(verb)),
+    rules: isViewer ? ofViewers : ofAdmins,
   };
 }
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:https';
 import { join } from 'node:path';
 import { timestamp } from '../clock.js';
 import type { Cloud } from '../cloud.js';
-import { type AccountName, accountNames, Rights } from '../garden-accounts.js';
+import { type AccountName, accountNames, openAccounts } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
 import { cloudProfiles, namespaces, shoots } from '../kube/kinds.js';
 import { Watches } from '../kube/reads.js';
@@ -47,8 +47,7 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
   const close = async (): Promise<void> => {
     for (const part of running.splice(0)) await part.close();
   };
-  let current: GardenSettings = { ...defaultSettings, ...options.garden };
-  const settings = (): GardenSettings => current;
+  const settings: GardenSettings = { ...defaultSettings, ...options.garden };
   try {
     const store = new ObjectStore(journal);
     const rules = gardenRules(store, clock, settings);
@@ -59,7 +58,7 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
       ...{ clock, calls, projectTokens, settings, store, writes, watches },
       authorities: new ShootAuthorities(store, clock),
       realApiServers: new Map(),
-      rights: new Rights(),
+      accounts: openAccounts(),
     };
     const lives = followLives(parts);
     furnish(parts);
@@ -67,8 +66,7 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
     const gardenlet = run(new Gardenlet(parts, addresses));
     run(startControllers(parts));
     run({ close: () => watches.dropAll() });
-    const accounts = new Map(accountNames.map((account) => [tokens[account], account]));
-    const api = createServer({ cert: server.certificate, key: server.key }, buildGardenApi(parts, accounts));
+    const api = createServer({ cert: server.certificate, key: server.key }, buildGardenApi(parts, tokens));
     const { port } = run(await listen(api, options.gardenPort ?? 0));
     const cluster = {
       server: `https://${LOOPBACK}:${port}`,
@@ -84,10 +82,6 @@ export async function startGarden({ clock, calls, projectTokens }: Cloud, option
       gardenlet,
       lives,
       machines: joiningMachines(parts),
-      changeSettings(change: Partial<GardenSettings>): GardenSettings {
-        current = { ...current, ...change };
-        return current;
-      },
       /** The nodes of Shoots, as servers of a cloud project. */
       nodesIn: (project: string) => providerNodesOf(parts, project),
       close,

@@ -26,11 +26,20 @@ import type { Patch, Ref, Writes } from './writes.js';
 export interface Visitor {
   readonly cluster: string;
   readonly user: string;
-  /** What it would be told about its rights. */
-  readonly rules: readonly object[];
-  /** @param resource with its subresource, for example `shoots/adminkubeconfig` */
-  allows(verb: string, group: string, resource: string): boolean;
+  readonly rules: readonly Rule[];
 }
+
+/** A rule of a ClusterRole. A subresource is written `shoots/adminkubeconfig`. */
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+const allows = ({ apiGroups, resources, verbs }: Rule, verb: string, group: string, resource: string): boolean =>
+  [[apiGroups, group] as const, [resources, resource] as const, [verbs, verb] as const].every(
+    ([granted, wanted]) => granted.includes('*') || granted.includes(wanted),
+  );
 
 /** A request that an API answers by itself. */
 export interface OwnRequest extends Pick<Ref, 'namespace' | 'name'> {
@@ -68,31 +77,21 @@ export interface KubePath extends Pick<Ref, 'namespace' | 'name'> {
 }
 
 const pathForm =
-  /^\/(?:api\/v1|apis\/([^/]+)\/([^/]+))(?:\/namespaces\/([^/]+)(?=\/))?\/([^/]+)(?:\/([^/]+))?(?:\/([^/]+))?$/;
+  /^\/(?:api|apis\/(?<group>[^/]+))\/(?<version>[^/]+)(?:\/namespaces\/(?<namespace>[^/]+)(?=\/))?\/(?<plural>[^/]+)(?:\/(?<name>[^/]+))?(?:\/(?<subresource>[^/]+))?$/;
 
 /** @returns null for a path that names no resource */
 export function readPath(path: string): KubePath | null {
-  const match = pathForm.exec(path);
-  if (match === null) return null;
-  const [, group = '', version = 'v1', namespace = '', plural = '', name = '', subresource = ''] = match.map((part) =>
-    decodeURIComponent(part ?? ''),
-  );
-  return { group, version: version || 'v1', namespace, plural, name, subresource };
+  const parts: Partial<KubePath> | undefined = pathForm.exec(decodeURIComponent(path))?.groups;
+  if (parts === undefined) return null;
+  const { group = '', version = '', namespace = '', plural = '', name = '', subresource = '' } = parts;
+  return { group, version, namespace, plural, name, subresource };
 }
 
 /** The pattern of a path, whose parameters are the namespace and the name. */
 function patternOf({ path }: Request): string {
-  const read = readPath(path);
-  if (read === null) return path;
-  const { group, version, namespace, plural, name, subresource } = read;
-  const parts = [
-    group === '' ? '/api/v1' : `/apis/${group}/${version}`,
-    ...(namespace === '' ? [] : ['namespaces/:namespace']),
-    plural,
-    ...(name === '' ? [] : [':name']),
-    ...(subresource === '' ? [] : [subresource]),
-  ];
-  return parts.join('/');
+  const { namespace, plural, name } = readPath(path) ?? {};
+  const inNamespace = path.replace(`/namespaces/${namespace}/`, '/namespaces/:namespace/');
+  return inNamespace.replace(`/${plural}/${name}`, `/${plural}/:name`);
 }
 
 const BODY_BYTES_MAX = 3 * 1024 * 1024;
@@ -141,7 +140,7 @@ function answerOf(api: KubeApi, req: Request, res: Response): Answer {
   const kind = api.kindOf(visitor.cluster, path);
   const verb = verbOf(req, name === '');
   const authorize = (wanted: string): void => {
-    if (kind === undefined || visitor.allows(wanted, kind.group, resource)) return;
+    if (kind === undefined || visitor.rules.some((rule) => allows(rule, wanted, kind.group, resource))) return;
     throw refusedByRbac(kind, { user: visitor.user, verb: wanted, resource, namespace, name });
   };
   if (create !== undefined) {
@@ -246,7 +245,7 @@ function readPatch(req: Request): Patch {
   if (type === undefined) throw unsupportedMediaType();
   const body = parseJson(req);
   if (type === 'apply') return { type, body, force: asked(req, 'force') === 'true' };
-  return { type, body, isStrict: asked(req, 'fieldValidation') === 'Strict' };
+  return { type, body };
 }
 
 /** Answers errors with a Status, unexpected ones too. */

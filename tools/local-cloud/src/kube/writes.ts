@@ -25,7 +25,7 @@ export const inGarden = (kind: Kind, namespace: string, name: string): Ref => ({
 });
 
 export type Patch =
-  | { readonly type: 'merge' | 'json'; readonly body: unknown; readonly isStrict: boolean }
+  | { readonly type: 'merge' | 'json'; readonly body: unknown }
   | { readonly type: 'apply'; readonly body: unknown; readonly force: boolean };
 
 /** What a kind has beyond the rules of all objects. */
@@ -78,8 +78,6 @@ export class Writes {
     if (!isFields(patched) || !isFields(patched.metadata))
       throw badRequest('the patched object is no object with metadata');
     const object = withoutNulls(patched as KubeObject);
-    const unknown = patch.isStrict ? this.#unknownField(ref, object) : null;
-    if (unknown !== null) throw new StatusError(422, 'Invalid', `strict decoding error: unknown field "${unknown}"`);
     checkPreconditions(ref, object, old);
     object.metadata.managedFields = ownersAfterUpdate(old, object, this.#manager(fieldManager));
     return this.#store(ref, object, old);
@@ -114,8 +112,8 @@ export class Writes {
       throw badRequest(`the body is no ${kind.kind} of ${apiVersionOf(kind)}`);
     const { status: _, ...read } = withoutNulls(body as KubeObject);
     const declared = placed(ref, read as KubeObject);
-    const unknown = this.#unknownField(ref, declared);
-    if (unknown !== null) {
+    const unknown = this.ruleOf(ref).unknownField?.(declared);
+    if (typeof unknown === 'string') {
       const what = `${namespace}/${name}; ${apiVersionOf(kind)}, Kind=${kind.kind}`;
       const why = `failed to create typed patch object (${what}): .${unknown}: field not declared in schema`;
       throw new StatusError(500, '', why);
@@ -128,8 +126,6 @@ export class Writes {
     }
     return this.#store(ref, applied(old, declared, this.#manager(fieldManager), force), old, simulation);
   }
-
-  #unknownField = (ref: Ref, object: KubeObject): string | null => this.ruleOf(ref).unknownField?.(object) ?? null;
 
   #store(ref: Ref, next: KubeObject, old: KubeObject | null, simulation?: Simulation): KubeObject {
     // A copy: parts of it are those of the stored object, and rules fill in what is missing.

@@ -61,7 +61,7 @@ export class Gardenlet {
 
   #consider(held: Held): void {
     const key = keyOf(held);
-    const due = nextStep(objectOf(held), held.simulation, this.parts.settings());
+    const due = nextStep(objectOf(held), held.simulation, this.parts.settings);
     if (due === null) this.#queue.remove(key);
     else if (!this.#queue.has(key)) this.#queue.add(key, due.afterMs);
   }
@@ -82,7 +82,7 @@ export class Gardenlet {
   #run(key: string): void {
     const { store, settings } = this.parts;
     const held = this.#find(key);
-    const step = held && nextStep(objectOf(held), held.simulation, settings());
+    const step = held && nextStep(objectOf(held), held.simulation, settings);
     if (held === null || step === null) return;
     const changed = this.#take(step, { shoot: objectOf(held), simulation: held.simulation });
     if (changed === null) {
