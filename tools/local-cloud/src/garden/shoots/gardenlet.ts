@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DueQueue, timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
 import { shoots } from '../../kube/kinds.js';
@@ -5,10 +6,19 @@ import { type Held, keyOf, objectOf } from '../../kube/store.js';
 import { projectOf } from '../admission.js';
 import { nodesOf, settleCluster } from '../nodes.js';
 import type { GardenParts } from '../parts.js';
-import { advanceFlow, type Changed, nextStep, type Step, scheduled, startFlow } from './flows.js';
-import { checkedHealth, isCheckDue } from './health.js';
+import { API_SERVER_UP, finalCodes, nextStep, type Task, tasksOf } from './flows.js';
+import { checkedHealth, isCheckDue, uncheckedHealth } from './health.js';
 import { tokenFaultOf } from './provider.js';
-import type { FlowFault, OperationType, Shoot, ShootStatus } from './shoot.js';
+import {
+  type Flow,
+  type FlowFault,
+  type LastOperation,
+  type OperationType,
+  type Shoot,
+  type ShootStatus,
+  type Simulation,
+  wantsHibernation,
+} from './shoot.js';
 
 /** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
 export interface ShootFault {
@@ -20,6 +30,11 @@ export interface ShootFault {
   times?: number | null;
   effect: FlowFault;
 }
+
+const FINALIZER = 'gardener';
+
+/** What becomes of a status: undefined removes a field. */
+type StatusChange = { readonly [F in keyof ShootStatus]?: ShootStatus[F] | undefined };
 
 /** Takes Shoots through their flows, like the scheduler and gardenlet. Uses no timer for a Shoot at rest. */
 export class Gardenlet {
@@ -54,16 +69,15 @@ export class Gardenlet {
     }
   }
 
-  #simulate(held: Held, simulation: Held['simulation']): void {
+  #simulate(held: Held, simulation: Simulation): void {
     const changed = this.parts.store.simulate(shoots.plural, held, simulation);
     if (changed !== null) this.#consider(changed);
   }
 
   #consider(held: Held): void {
-    const key = keyOf(held);
     const due = nextStep(objectOf(held), held.simulation, this.parts.settings);
-    if (due === null) this.#queue.remove(key);
-    else if (!this.#queue.has(key)) this.#queue.add(key, due.afterMs);
+    if (due === null) this.#queue.remove(keyOf(held));
+    else if (!this.#queue.has(keyOf(held))) this.#queue.add(keyOf(held), due.afterMs);
   }
 
   /** Schedules a health check if its result would differ. */
@@ -80,41 +94,39 @@ export class Gardenlet {
   }
 
   #run(key: string): void {
-    const { store, settings } = this.parts;
     const held = this.#find(key);
-    const step = held && nextStep(objectOf(held), held.simulation, settings);
+    const step = held && nextStep(objectOf(held), held.simulation, this.parts.settings);
     if (held === null || step === null) return;
-    const changed = this.#take(step, { shoot: objectOf(held), simulation: held.simulation });
-    if (changed === null) {
-      store.remove(shoots.plural, held.namespace, held.name);
-      return;
-    }
-    const { flow } = held.simulation;
-    const hasSucceeded = changed.shoot.status.lastOperation?.state === 'Succeeded';
-    // Nothing is lost if the process is killed after it: the flow then does its last step again.
-    if (flow !== undefined && flow.type !== 'Delete' && hasSucceeded)
-      settleCluster(this.parts, { ...changed.shoot, spec: flow.spec });
-    store.put(shoots.plural, changed.shoot, changed.simulation);
+    const shoot = objectOf<Shoot>(held);
+    const { flow, careDue, ...atRest } = held.simulation;
+    if (step.what === 'schedule') this.#schedule(shoot);
+    else if (step.what === 'start') this.#start(shoot, step.type, held.simulation);
+    else if (flow !== undefined) this.#advance(shoot, flow, { ...atRest, ...(careDue === true ? { careDue } : {}) });
+    else this.#put(shoot, checkedHealth(shoot, nodesOf(this.parts.store, held), this.#now()), atRest);
   }
 
-  /** @returns null if the Shoot is gone */
-  #take(step: Step, before: Changed): Changed | null {
-    const { store, clock } = this.parts;
-    const { shoot, simulation } = before;
-    const { namespace = '', name = '' } = shoot.metadata;
-    if (step.what === 'schedule') return { shoot: scheduled(shoot), simulation };
-    if (step.what === 'advance') return advanceFlow(before, this.addresses, clock.now());
-    if (step.what === 'start') {
-      const project = projectOf(store, namespace);
-      const fault = this.#faultOf(shoot, step.type);
-      return startFlow(before, { type: step.type, fault, project }, clock.now());
-    }
-    const { careDue: _, ...atRest } = simulation;
-    const status = {
-      ...shoot.status,
-      ...checkedHealth(shoot, nodesOf(store, { namespace, name }), timestamp(clock.now())),
+  /** Binds a Shoot to a seed. */
+  #schedule({ metadata, spec, ...shoot }: Shoot): void {
+    const generation = (metadata.generation ?? 1) + 1;
+    this.#put({ ...shoot, metadata: { ...metadata, generation }, spec: { ...spec, seedName: 'seed-eu' } } as Shoot, {});
+  }
+
+  /** Starts a flow with the current specification. */
+  #start(shoot: Shoot, type: OperationType, simulation: Simulation): void {
+    const { metadata, spec, status } = shoot;
+    const { generation, namespace = '', name, finalizers = [] } = metadata;
+    const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === generation;
+    const change: StatusChange = {
+      uid: status.uid || randomUUID(),
+      technicalID: status.technicalID || `shoot--${projectOf(this.parts.store, namespace)}--${name}`,
+      seedName: spec.seedName,
+      observedGeneration: generation,
+      retryCycleStartTime: (isRetry ? status.retryCycleStartTime : undefined) ?? this.#now(),
+      lastOperation: this.#operation(type, 'Processing', 0, `${type} of Shoot cluster initialized.`),
     };
-    return { shoot: { ...shoot, status }, simulation: atRest };
+    const ours = { ...metadata, finalizers: [...new Set([...finalizers, FINALIZER])] };
+    const flow: Flow = { type, step: 0, spec, fault: this.#faultOf(shoot, type) };
+    this.#put({ ...shoot, metadata: ours }, change, { ...simulation, flow });
   }
 
   #faultOf(shoot: Shoot, type: OperationType): FlowFault | null {
@@ -125,4 +137,65 @@ export class Gardenlet {
       (fault.operations ?? [type]).includes(type);
     return this.faults.take(fits)?.effect ?? tokenFaultOf(this.parts, shoot);
   }
+
+  /** Performs the next task of the flow: it goes on, fails or completes. */
+  #advance(shoot: Shoot, flow: Flow, atRest: Simulation): void {
+    const { type, step, fault } = flow;
+    const tasks = tasksOf(type);
+    const task = tasks[step];
+    if (task === undefined) this.#finish(shoot, flow, atRest);
+    else if (fault !== null && fault.stuck !== true && step === tasks.length - 1)
+      this.#fail(shoot, type, task, fault, atRest);
+    else {
+      const isUp = type !== 'Delete' && task.progress >= API_SERVER_UP;
+      const lastOperation = this.#operation(type, 'Processing', task.progress, task.name);
+      const change = { ...(isUp ? { advertisedAddresses: this.addresses } : {}), lastOperation };
+      this.#put(shoot, change, { ...atRest, flow: { ...flow, step: step + 1 } });
+    }
+  }
+
+  #fail(shoot: Shoot, type: OperationType, task: Task, fault: FlowFault, atRest: Simulation): void {
+    const { codes = [], message = 'the flow was made to fail' } = fault;
+    const isFinal = codes.some((code) => finalCodes.has(code));
+    const description = `task ${JSON.stringify(task.name)} failed: ${message}`;
+    const words = `Flow encountered task errors: [${description}]`;
+    const change: StatusChange = {
+      lastErrors: [{ description, taskID: task.name, codes, lastUpdateTime: this.#now() }],
+      lastOperation: this.#operation(type, isFinal ? 'Failed' : 'Error', task.progress, words),
+      ...(isFinal ? { retryCycleStartTime: undefined } : {}),
+    };
+    this.#put(shoot, change, atRest);
+  }
+
+  #finish(shoot: Shoot, { type, spec }: Flow, atRest: Simulation): void {
+    const { namespace = '', name = '', finalizers = [] } = shoot.metadata;
+    const lastOperation = this.#operation(type, 'Succeeded', 100, `${type} of Shoot cluster has been successful.`);
+    const change: StatusChange = { lastOperation, lastErrors: undefined, retryCycleStartTime: undefined };
+    if (type === 'Delete') {
+      // Gardener takes away its own finalizer only.
+      const others = finalizers.filter((each) => each !== FINALIZER);
+      if (others.length === 0) this.parts.store.remove(shoots.plural, namespace, name);
+      else this.#put({ ...shoot, metadata: { ...shoot.metadata, finalizers: others } }, change, atRest);
+      return;
+    }
+    const hibernated = wantsHibernation(spec);
+    // Nothing is lost if the process is killed after it: the flow then does its last step again.
+    settleCluster(this.parts, { ...shoot, spec, status: { ...shoot.status, hibernated } });
+    const health = uncheckedHealth(shoot.status, this.#now());
+    this.#put(shoot, { ...change, hibernated, ...health }, { ...atRest, careDue: true });
+  }
+
+  /** @param simulation undefined keeps it */
+  #put(shoot: Shoot, change: StatusChange, simulation?: Simulation): void {
+    this.parts.store.put(shoots.plural, { ...shoot, status: { ...shoot.status, ...change } }, simulation);
+  }
+
+  #operation = (
+    type: OperationType,
+    state: LastOperation['state'],
+    progress: number,
+    description: string,
+  ): LastOperation => ({ type, state, progress, description, lastUpdateTime: this.#now() });
+
+  #now = (): string => timestamp(this.parts.clock.now());
 }
