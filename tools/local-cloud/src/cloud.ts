@@ -22,5 +22,5 @@ export interface Cloud {
   /** Merged into objects in responses. The admin replaces them. */
   extraFields: ExtraFields;
   /** Servers that the garden created in a project. They are read-only for the provider. */
-  nodesIn(project: string): ProviderNode[];
+  readonly nodesIn: (project: string) => ProviderNode[];
 }

@@ -7,7 +7,6 @@ import { SMTPServer } from 'smtp-server';
 export interface SunkMail {
   /** Starts at 1. */
   readonly id: number;
-  readonly receivedAt: string;
   /** The sender as in the header, with its display name. */
   readonly from: string;
   readonly to: string;
@@ -59,7 +58,6 @@ export async function startMailSink(host: string, port: number) {
         taken += 1;
         mails.push({
           id: taken,
-          receivedAt: new Date().toISOString(),
           from: textOf(mail.from),
           to: textOf(mail.to),
           subject: mail.subject ?? '',

@@ -64,51 +64,32 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const { tokens, dataDir, actionMs = 150, requestsPerHour = 3600 } = options;
   const clock = createClock();
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
-  const cloud: Cloud = {
-    clock,
-    calls: new Calls(),
-    zones: new Zones({ clock, zones: options.zones, actionMs, dataDir }),
-    servers: new Servers(clock, actionMs, dataDir),
-    budget: new Budget(requestsPerHour, clock.now()),
-    tokens,
-    projectTokens,
-    extraFields: {},
-    // The garden replaces it once it has started.
-    nodesIn: () => [],
+  const calls = new Calls();
+  const names = options.zones.map(({ name }) => name);
+  const zones = new Zones(clock, actionMs, dataDir, names);
+  const servers = new Servers(clock, actionMs, dataDir);
+  const garden = await startGarden({ clock, calls, projectTokens }, options);
+  const budget = new Budget(requestsPerHour, clock.now());
+  const shared = { clock, calls, projectTokens, zones, servers, budget, tokens };
+  const cloud: Cloud = { ...shared, extraFields: {}, nodesIn: garden.nodesIn };
+  const api = await listen(createServer(buildHcloudApi(cloud)), options.apiPort ?? 0);
+  const machines = startMachines(servers, clock, garden.machines, () => garden.settings.joinMs);
+  const mail = await startMailSink(LOOPBACK, options.smtpPort ?? 0);
+  const admin = createAdmin(cloud, garden, mail);
+  const adminApi = await listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0);
+  const nameServer = await startNameServer(options.dnsPort ?? 0, zones);
+  return {
+    apiUrl: `http://${LOOPBACK}:${api.port}/v1`,
+    adminUrl: `http://${LOOPBACK}:${adminApi.port}`,
+    dnsPort: nameServer.port,
+    smtpPort: mail.port,
+    gardenKubeconfig: garden.kubeconfigs['technical-user'],
+    gardenKubeconfigs: garden.kubeconfigs,
+    admin,
+    async close() {
+      await Promise.all([api, garden, machines, mail, adminApi, nameServer].map((part) => part.close()));
+      zones.close();
+      servers.close();
+    },
   };
-
-  const started: { close(): Promise<void> }[] = [];
-  const close = async (): Promise<void> => {
-    await Promise.all(started.map((server) => server.close()));
-    cloud.zones.close();
-    cloud.servers.close();
-  };
-  const start = async <S extends { close(): Promise<void> }>(starting: Promise<S>): Promise<S> => {
-    const server = await starting;
-    started.push(server);
-    return server;
-  };
-  try {
-    const { port: apiPort } = await start(listen(createServer(buildHcloudApi(cloud)), options.apiPort ?? 0));
-    const garden = await start(startGarden(cloud, options));
-    cloud.nodesIn = garden.nodesIn;
-    started.push(startMachines(cloud.servers, clock, garden.machines, () => garden.settings.joinMs));
-    const mail = await start(startMailSink(LOOPBACK, options.smtpPort ?? 0));
-    const admin = createAdmin(cloud, garden, mail);
-    const { port: adminPort } = await start(listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0));
-    const { port: dnsPort } = await start(startNameServer(options.dnsPort ?? 0, cloud.zones));
-    return {
-      apiUrl: `http://${LOOPBACK}:${apiPort}/v1`,
-      adminUrl: `http://${LOOPBACK}:${adminPort}`,
-      dnsPort,
-      smtpPort: mail.port,
-      gardenKubeconfig: garden.kubeconfigs['technical-user'],
-      gardenKubeconfigs: garden.kubeconfigs,
-      admin,
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

@@ -116,12 +116,6 @@ describe('a refusal', () => {
     expect(cloud.admin.servers().find((server) => server.id === id)?.harms).toEqual([harm, harm]);
   });
 
-  it('of a second placement group of the same name is a conflict', async () => {
-    const make = () => cloud.call('POST', '/placement_groups', { name: 'twice' });
-
-    expect([(await make()).status, (await make()).body.error.code]).toEqual([201, 'uniqueness_error']);
-  });
-
   it.each<[Record<string, string>, string]>([
     [{}, 'token is required'],
     [{ Authorization: `Basic ${TOKEN}` }, 'token is required'],

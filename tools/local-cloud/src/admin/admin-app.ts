@@ -8,12 +8,10 @@ const rrsetOf = (req: Request) => [param(req, 'zone'), param(req, 'name'), param
 const shootOf = (req: Request) => [param(req, 'namespace'), param(req, 'name')] as const;
 
 const adminRoutes = (admin: LocalCloudAdmin): Routes => ({
-  'GET /admin/faults': () => ({ faults: admin.faults() }),
   'POST /admin/faults': ({ body }) => ({ faults: admin.addFaults(...[body].flat()) }),
   'DELETE /admin/faults': () => admin.clearFaults(),
   'GET /admin/calls': () => admin.calls(),
   'GET /admin/budget': () => admin.budget(),
-  'POST /admin/clock': ({ body }) => ({ now: admin.advanceClock(Number(body.advanceMs)) }),
   'POST /admin/name-server': ({ body }) => admin.serveDnsLater(Number(body.delayMs)),
   'GET /admin/zones': () => ({ zones: admin.zones() }),
   'GET /admin/writes': () => ({ writes: admin.writes() }),

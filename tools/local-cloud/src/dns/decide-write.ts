@@ -23,82 +23,72 @@ export interface WriteKind {
   decide(target: Target, body: Body): Rrset | null;
 }
 
-const create: WriteKind = {
-  command: 'create_rrset',
-  decide(target, { ttl = null, labels = {}, records }) {
-    const made = newRrset(target, checkedTtl(ttl), recordsIn(records, at.create), checkedLabels(labels));
-    if (target.current !== null) {
-      throw new ApiError(409, 'uniqueness_error', 'RRSet already exists', { fields: [{ name: 'name' }] });
-    }
-    return checked(target, made, made.records, at.create);
+export const rrsetWrites = {
+  create: {
+    command: 'create_rrset',
+    decide(target, { ttl = null, labels = {}, records }) {
+      const made = newRrset(target, checkedTtl(ttl), recordsIn(records, at.create), checkedLabels(labels));
+      if (target.current !== null) {
+        throw new ApiError(409, 'uniqueness_error', 'RRSet already exists', { fields: [{ name: 'name' }] });
+      }
+      return checked(target, made, made.records, at.create);
+    },
   },
-};
-
-const remove: WriteKind = {
-  command: 'delete_rrset',
-  decide(target) {
-    present(target);
-    return null;
+  remove: {
+    command: 'delete_rrset',
+    decide(target) {
+      present(target);
+      return null;
+    },
   },
-};
-
-const putLabels: WriteKind = {
-  command: null,
-  decide(target, { labels, records }) {
-    if (records !== undefined) throw new ApiError(422, 'invalid_input', "can't update records with this endpoint");
-    const current = present(target);
-    return { ...current, labels: labels === undefined ? current.labels : checkedLabels(labels) };
+  putLabels: {
+    command: null,
+    decide(target, { labels, records }) {
+      if (records !== undefined) throw new ApiError(422, 'invalid_input', "can't update records with this endpoint");
+      const current = present(target);
+      return { ...current, labels: labels === undefined ? current.labels : checkedLabels(labels) };
+    },
   },
-};
-
-const setRecords: WriteKind = {
-  command: 'set_rrset_records',
-  decide(target, body) {
-    const records = recordsIn(body.records, at.action);
-    return checked(target, { ...present(target), records }, records, at.action);
-  },
-};
-
-const addRecords: WriteKind = {
-  command: 'add_rrset_records',
-  decide(target, { ttl = null, records }) {
-    const added = recordsIn(records, at.action);
-    const { current } = target;
-    if (current === null) return checked(target, newRrset(target, checkedTtl(ttl), added), added, at.action);
-    for (const [index, { value }] of added.entries()) {
-      if (hasValue(current.records, value)) throw invalidInput(at.action.value(index), `duplicate value '${value}'`);
-    }
-    if (ttl !== null && ttl !== current.ttl) throw invalidInput('ttl', 'RRSet has differing record TTLs');
-    return checked(target, { ...current, records: [...current.records, ...added] }, added, at.action);
-  },
-};
-
-const removeRecords: WriteKind = {
-  command: 'remove_rrset_records',
-  decide(target, body) {
-    const leaving = recordsIn(body.records, at.action);
-    const current = present(target);
-    for (const [index, { value }] of leaving.entries()) {
-      if (!hasValue(current.records, value)) throw invalidInput(at.action.value(index), `value '${value}' not found`);
-    }
-    const records = current.records.filter(({ value }) => !hasValue(leaving, value));
-    return records.length === 0 ? null : { ...current, records };
-  },
-};
-
-const changeTtl: WriteKind = {
-  command: 'change_rrset_ttl',
-  decide: (target, { ttl = null }) => ({ ...present(target), ttl: checkedTtl(ttl) }),
-};
-
-export const rrsetWrites = { create, remove, putLabels } as const;
+} satisfies Readonly<Record<string, WriteKind>>;
 
 /** Actions on a set, by the last segments of their paths. */
 export const rrsetActions: Readonly<Record<string, WriteKind>> = {
-  set_records: setRecords,
-  add_records: addRecords,
-  remove_records: removeRecords,
-  change_ttl: changeTtl,
+  set_records: {
+    command: 'set_rrset_records',
+    decide(target, body) {
+      const records = recordsIn(body.records, at.action);
+      return checked(target, { ...present(target), records }, records, at.action);
+    },
+  },
+  add_records: {
+    command: 'add_rrset_records',
+    decide(target, { ttl = null, records }) {
+      const added = recordsIn(records, at.action);
+      const { current } = target;
+      if (current === null) return checked(target, newRrset(target, checkedTtl(ttl), added), added, at.action);
+      for (const [index, { value }] of added.entries()) {
+        if (hasValue(current.records, value)) throw invalidInput(at.action.value(index), `duplicate value '${value}'`);
+      }
+      if (ttl !== null && ttl !== current.ttl) throw invalidInput('ttl', 'RRSet has differing record TTLs');
+      return checked(target, { ...current, records: [...current.records, ...added] }, added, at.action);
+    },
+  },
+  remove_records: {
+    command: 'remove_rrset_records',
+    decide(target, body) {
+      const leaving = recordsIn(body.records, at.action);
+      const current = present(target);
+      for (const [index, { value }] of leaving.entries()) {
+        if (!hasValue(current.records, value)) throw invalidInput(at.action.value(index), `value '${value}' not found`);
+      }
+      const records = current.records.filter(({ value }) => !hasValue(leaving, value));
+      return records.length === 0 ? null : { ...current, records };
+    },
+  },
+  change_ttl: {
+    command: 'change_rrset_ttl',
+    decide: (target, { ttl = null }) => ({ ...present(target), ttl: checkedTtl(ttl) }),
+  },
 };
 
 /** Paths of fields in refusals. They differ between a creation and an action. */

@@ -6,14 +6,6 @@ import { journalOf, openJournal } from '../journal.js';
 import type { WriteKind } from './decide-write.js';
 import { type Rrset, RrsetTable, rrsetId, type Write, type ZoneAction, type ZoneFacts } from './model.js';
 
-interface ZonesOptions {
-  readonly clock: Clock;
-  readonly zones: readonly { readonly name: string }[];
-  readonly actionMs: number;
-  /** Undefined keeps everything in memory. */
-  readonly dataDir: string | undefined;
-}
-
 export interface HeldZone {
   readonly facts: ZoneFacts;
   /** State after all accepted writes. Visible immediately, even while actions run. */
@@ -52,7 +44,6 @@ const NAME_SERVERS = ['hydrogen.ns.hetzner.com.', 'oxygen.ns.hetzner.com.', 'hel
 
 /** The zones of the project with DNS: their sets, and actions. */
 export class Zones {
-  readonly #options: ZonesOptions;
   readonly #journal;
   readonly #zones = new Map<number, HeldZone>();
   readonly #actions = new Map<number, ZoneAction>();
@@ -61,12 +52,17 @@ export class Zones {
   readonly #toServe;
   #servedLaterMs = 0;
 
-  constructor(options: ZonesOptions) {
-    this.#options = options;
-    this.#toServe = new DueQueue(options.clock, (key) => this.#serve(key));
-    this.#journal = openJournal(options.dataDir, FILE);
+  /** @param names created unless the data folder has them */
+  constructor(
+    private readonly clock: Clock,
+    private readonly actionMs: number,
+    dataDir: string | undefined,
+    names: readonly string[],
+  ) {
+    this.#toServe = new DueQueue(clock, (key) => this.#serve(key));
+    this.#journal = openJournal(dataDir, FILE);
     for (const entry of this.#journal.kept) this.#take(entry);
-    for (const { name } of options.zones) if (this.find(name) === null) this.#create(name);
+    for (const name of names) if (this.find(name) === null) this.#create(name);
   }
 
   close(): void {
@@ -120,7 +116,7 @@ export class Zones {
     this.#keep(...change, ...(action === null ? [] : [[`action ${action.id}`, action] as const]));
     this.#writes.push({
       seq: this.#writes.length + 1,
-      at: timestamp(this.#options.clock.now()),
+      at: timestamp(this.clock.now()),
       ...request,
       zone: facts.name,
       name,
@@ -142,8 +138,8 @@ export class Zones {
     failure: (ActionError & { readonly afterMs?: number }) | null,
   ): ZoneAction {
     const id = this.#lastActionId + 1;
-    const startedAt = this.#options.clock.now();
-    const finishesAt = startedAt + (failure?.afterMs ?? this.#options.actionMs);
+    const startedAt = this.clock.now();
+    const finishesAt = startedAt + (failure?.afterMs ?? this.actionMs);
     const error = failure && { code: failure.code, message: failure.message };
     return { id, command, zoneId, startedAt, finishesAt, error };
   }
@@ -158,7 +154,7 @@ export class Zones {
 
   /** Raises the serial to the first of the day (`YYYYMMDD00`), or by one if it is already that high. */
   #raised(zoneId: number, soa: Rrset): Entry {
-    const firstOfDay = dayOf(this.#options.clock.now()) * 100;
+    const firstOfDay = dayOf(this.clock.now()) * 100;
     const records = soa.records.map(({ value, ...record }) => {
       const [mname, rname, serial, ...others] = value.split(' ');
       return { ...record, value: [mname, rname, Math.max(Number(serial) + 1, firstOfDay), ...others].join(' ') };
@@ -200,7 +196,7 @@ export class Zones {
   }
 
   #create(name: string): void {
-    const now = this.#options.clock.now();
+    const now = this.clock.now();
     const id = Math.max(FIRST_ZONE_ID - 1, ...this.#zones.keys()) + 1;
     const facts: ZoneFacts = { id, name, created: timestamp(now), ttl: 3600, labels: {}, nameServers: NAME_SERVERS };
     const soa = `${NAME_SERVERS[0]} dns.hetzner.com. ${dayOf(now) * 100} 86400 10800 3600000 3600`;

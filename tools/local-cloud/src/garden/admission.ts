@@ -1,14 +1,6 @@
 import type { Clock } from '../clock.js';
-import { forbidden, internalError, invalidObject, notFound, StatusError } from '../kube/errors.js';
-import {
-  cloudProfiles,
-  configMaps,
-  credentialsBindings,
-  namespaces,
-  projects,
-  secrets,
-  shoots,
-} from '../kube/kinds.js';
+import { forbidden, internalError, invalidObject, StatusError } from '../kube/errors.js';
+import { cloudProfiles, credentialsBindings, namespaces, projects, secrets, shoots } from '../kube/kinds.js';
 import { equalJson, type KubeObject } from '../kube/object.js';
 import { type ObjectStore, objectOf } from '../kube/store.js';
 import type { Rule } from '../kube/writes.js';
@@ -23,21 +15,13 @@ export function gardenRules(
   clock: Clock,
   settings: GardenSettings,
 ): Readonly<Record<string, Rule>> {
-  const inNamespace = ({ metadata: { namespace = '' } }: KubeObject, old: KubeObject | null): void => {
-    if (old === null && store.get(namespaces.plural, '', namespace) === null) throw notFound(namespaces, namespace);
-  };
   return {
     [projects.plural]: { admit: ({ metadata: { name = '' } }) => judgeProjectName(name) },
-    [configMaps.plural]: { admit: inNamespace },
     [credentialsBindings.plural]: {
-      admit(object, old) {
-        inNamespace(object, old);
-        judgeBinding(object as CredentialsBinding, old as CredentialsBinding | null, store);
-      },
+      admit: (object, old) => judgeBinding(object as CredentialsBinding, old as CredentialsBinding | null, store),
     },
     [secrets.plural]: {
       admit(object, old) {
-        inNamespace(object, old);
         if (old === null) checkQuota(store, object, settings.secretsMax);
       },
     },
@@ -45,7 +29,6 @@ export function gardenRules(
       unknownField: unknownFieldOf,
       judgeDeletion,
       admit(object, old) {
-        inNamespace(object, old);
         admitShoot(object as Shoot, old as Shoot | null, store, clock.now());
         const obstacle = settings.admission.find((rule) => isInTheWay(rule, object));
         if (obstacle !== undefined) throw refusalOf(obstacle, object.metadata.name ?? '');

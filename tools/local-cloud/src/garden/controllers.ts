@@ -11,43 +11,38 @@ type Place = Pick<Held, 'namespace' | 'name'>;
 
 const MANAGER = 'gardener-controller-manager';
 
+const looks: Readonly<Record<string, (parts: GardenParts, place: Place) => void>> = {
+  [projects.plural]: lookAtProject,
+  [credentialsBindings.plural]: lookAtBinding,
+  [shoots.plural]: publishAuthority,
+};
+
 /** Does what Gardener does around Shoots: for Projects, credentials and certificate authorities. */
 export function startControllers(parts: GardenParts): { close(): void } {
   const { store } = parts;
-  const ends = [
-    forEachOf(store, projects.plural, (place) => lookAtProject(parts, place)),
-    forEachOf(store, credentialsBindings.plural, (place) => lookAtBinding(store, place)),
-    forEachOf(store, shoots.plural, (place) => publishAuthority(parts, place)),
-    store.subscribe(({ collection, type, held }) => {
-      if (collection !== shoots.plural || type !== 'DELETED') return;
+  let isClosed = false;
+  /** Looks at an object that is there or changes, after the write is answered. */
+  const consider = (collection: string, held: Held): void => {
+    const look = looks[collection];
+    if (look !== undefined) setImmediate(() => isClosed || look(parts, held));
+  };
+  for (const collection of Object.keys(looks)) {
+    for (const held of store.list(collection)) consider(collection, held);
+  }
+  const unsubscribe = store.subscribe(({ collection, type, held }) => {
+    if (type !== 'DELETED') consider(collection, held);
+    else if (collection === shoots.plural) {
       store.removeCluster(clusterOf(held));
       store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
       // A deleted binding may be waiting for this Shoot.
-      lookAtBinding(store, { namespace: held.namespace, name: bindingOf(held) });
-    }),
-  ];
+      lookAtBinding(parts, { namespace: held.namespace, name: bindingOf(held) });
+    }
+  });
   return {
     close() {
-      for (const end of ends) end();
+      isClosed = true;
+      unsubscribe();
     },
-  };
-}
-
-/** Calls back for each object that is there or changes, after the write is answered. @returns a function that ends it */
-function forEachOf(store: ObjectStore, collection: string, look: (place: Place) => void): () => void {
-  let isClosed = false;
-  const consider = (held: Held): void => {
-    setImmediate(() => {
-      if (!isClosed) look(held);
-    });
-  };
-  for (const held of store.list(collection)) consider(held);
-  const unsubscribe = store.subscribe(({ collection: changed, type, held }) => {
-    if (changed === collection && type !== 'DELETED') consider(held);
-  });
-  return () => {
-    isClosed = true;
-    unsubscribe();
   };
 }
 
@@ -70,7 +65,7 @@ function lookAtProject({ store, writes }: GardenParts, { name }: Place): void {
 const FINALIZER = 'gardener.cloud/gardener';
 
 /** Keeps a binding and its Secret while a Shoot uses them. A Secret belongs to one binding. */
-function lookAtBinding(store: ObjectStore, place: Place): void {
+function lookAtBinding({ store }: GardenParts, place: Place): void {
   const held = store.get(credentialsBindings.plural, place.namespace, place.name);
   if (held === null) return;
   const { metadata, credentialsRef } = objectOf<CredentialsBinding>(held);

@@ -34,62 +34,58 @@ interface GardenOptions {
 export type Garden = Awaited<ReturnType<typeof startGarden>>;
 
 /** Starts the garden cluster, its controllers, and the API servers of its Shoots. */
-export async function startGarden({ clock, calls, projectTokens }: Cloud, options: GardenOptions) {
+export async function startGarden(
+  { clock, calls, projectTokens }: Pick<Cloud, 'clock' | 'calls' | 'projectTokens'>,
+  options: GardenOptions,
+) {
   const { dataDir } = options;
   const { authority, tokens } = openCredentials(dataDir);
   const server = issueGardenServer(authority);
   const journal = openJournal(dataDir, 'garden.jsonl');
-  const running: { close(): void | Promise<void> }[] = [journal];
-  const run = <T extends { close(): void | Promise<void> }>(part: T): T => {
-    running.unshift(part);
-    return part;
-  };
-  const close = async (): Promise<void> => {
-    for (const part of running.splice(0)) await part.close();
-  };
   const settings: GardenSettings = { ...defaultSettings, ...options.garden };
-  try {
-    const store = new ObjectStore(journal);
-    const rules = gardenRules(store, clock, settings);
-    const ruleOf = ({ cluster, kind }: Ref) => (cluster === GARDEN ? rules : clusterRules)[kind.plural] ?? {};
-    const writes = new Writes(store, clock, ruleOf);
-    const watches = new Watches(store);
-    const parts: GardenParts = {
-      ...{ clock, calls, projectTokens, settings, store, writes, watches },
-      authorities: new ShootAuthorities(store, clock),
-      realApiServers: new Map(),
-      accounts: openAccounts(),
-    };
-    const lives = followLives(parts);
-    furnish(parts);
-    const { addresses } = run(await startShootApi(parts, options.shootPort ?? 0, server));
-    const gardenlet = run(new Gardenlet(parts, addresses));
-    run(startControllers(parts));
-    run({ close: () => watches.dropAll() });
-    const api = createServer({ cert: server.certificate, key: server.key }, buildGardenApi(parts, tokens));
-    const { port } = run(await listen(api, options.gardenPort ?? 0));
-    const cluster = {
-      server: `https://${LOOPBACK}:${port}`,
-      'certificate-authority-data': base64(authority.certificate),
-    };
-    const kubeconfigs = Object.fromEntries(
-      accountNames.map((account) => [account, renderKubeconfig('garden', cluster, { token: tokens[account] })]),
-    ) as Record<AccountName, string>;
-    if (dataDir !== undefined) writeKubeconfigs(dataDir, kubeconfigs);
-    return {
-      ...parts,
-      kubeconfigs,
-      gardenlet,
-      lives,
-      machines: joiningMachines(parts),
-      /** The nodes of Shoots, as servers of a cloud project. */
-      nodesIn: (project: string) => providerNodesOf(parts, project),
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  const store = new ObjectStore(journal);
+  const rules = gardenRules(store, clock, settings);
+  const ruleOf = ({ cluster, kind }: Ref) => (cluster === GARDEN ? rules : clusterRules)[kind.plural] ?? {};
+  const writes = new Writes(store, clock, ruleOf);
+  const watches = new Watches(store);
+  const parts: GardenParts = {
+    ...{ clock, calls, projectTokens, settings, store, writes, watches },
+    authorities: new ShootAuthorities(store, clock),
+    realApiServers: new Map(),
+    accounts: openAccounts(),
+  };
+  const lives = followLives(parts);
+  furnish(parts);
+  const shootApi = await startShootApi(parts, options.shootPort ?? 0, server);
+  const gardenlet = new Gardenlet(parts, shootApi.addresses);
+  const controllers = startControllers(parts);
+  const api = createServer({ cert: server.certificate, key: server.key }, buildGardenApi(parts, tokens));
+  const gardenApi = await listen(api, options.gardenPort ?? 0);
+  const cluster = {
+    server: `https://${LOOPBACK}:${gardenApi.port}`,
+    'certificate-authority-data': base64(authority.certificate),
+  };
+  const kubeconfigs = Object.fromEntries(
+    accountNames.map((account) => [account, renderKubeconfig('garden', cluster, { token: tokens[account] })]),
+  ) as Record<AccountName, string>;
+  if (dataDir !== undefined) writeKubeconfigs(dataDir, kubeconfigs);
+  return {
+    ...parts,
+    kubeconfigs,
+    gardenlet,
+    lives,
+    machines: joiningMachines(parts),
+    /** The nodes of Shoots, as servers of a cloud project. */
+    nodesIn: (project: string) => providerNodesOf(parts, project),
+    async close() {
+      await gardenApi.close();
+      watches.dropAll();
+      controllers.close();
+      gardenlet.close();
+      await shootApi.close();
+      journal.close();
+    },
+  };
 }
 
 /** `garden.kubeconfig` is for people, the others are for the services. */

@@ -13,7 +13,7 @@ const BODY_BYTES_MAX = 4 * 1024 * 1024;
 
 /** The Hetzner Cloud API. Every request is counted, then checked against budget, faults and token in this order. */
 export function buildHcloudApi(cloud: Cloud): Express {
-  const { clock, calls, projectTokens } = cloud;
+  const { calls, projectTokens } = cloud;
   const projectOf = (req: Request): string => projectTokens.projectOf(tokenOf(req) ?? '');
   const guards = [
     spendBudget(cloud),
@@ -26,7 +26,7 @@ export function buildHcloudApi(cloud: Cloud): Express {
   const routes = {
     ...zoneRoutes(cloud),
     ...serverRoutes(cloud, projectOf),
-    ...placementGroupRoutes(clock, projectOf),
+    ...placementGroupRoutes(),
     'GET /v1/pricing': () => ({ pricing: pricingBody() }),
   };
   serveRoutes(app, routes, (pattern) => [countCall(calls, pattern), ...guards]);

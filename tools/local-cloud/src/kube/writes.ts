@@ -3,7 +3,7 @@ import { type Clock, timestamp } from '../clock.js';
 import type { Simulation } from '../garden/shoots/shoot.js';
 import { alreadyExists, badRequest, conflict, invalidObject, notFound, otherUid, StatusError } from './errors.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
-import { apiVersionOf, type Kind } from './kinds.js';
+import { apiVersionOf, type Kind, namespaces } from './kinds.js';
 import { equalJson, isFields, type KubeObject, withoutNulls } from './object.js';
 import { jsonPatch, mergePatch } from './patches.js';
 import { collectionOf, GARDEN, type Held, type ObjectStore } from './store.js';
@@ -130,6 +130,10 @@ export class Writes {
   #store(ref: Ref, next: KubeObject, old: KubeObject | null, simulation?: Simulation): KubeObject {
     // A copy: parts of it are those of the stored object, and rules fill in what is missing.
     const object = structuredClone(next);
+    // The clusters of Shoots take objects of every namespace.
+    const needsNamespace = old === null && ref.kind.namespaced && ref.cluster === GARDEN;
+    if (needsNamespace && this.store.get(namespaces.plural, '', ref.namespace) === null)
+      throw notFound(namespaces, ref.namespace);
     keepServerFields(object, old, timestamp(this.clock.now()));
     this.ruleOf(ref).admit?.(object, old);
     if (old !== null && equalJson(timeless(object), timeless(old))) return old;
