@@ -93,5 +93,5 @@ function refusalOf({ name, kind, message }: AdmissionRule, shoot: string): Statu
   }
   const why = `ValidatingAdmissionPolicy '${name}' with binding '${name}' denied request: ${message}`;
   const { message: whole, details } = forbidden(shoots, shoot, why);
-  return new StatusError(422, 'Invalid', whole, { ...details, causes: [{ message: why }] });
+  return new StatusError(422, whole, { ...details, causes: [{ message: why }] });
 }

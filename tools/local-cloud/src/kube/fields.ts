@@ -187,5 +187,5 @@ function applyConflict(conflicts: readonly { share: Share; field: string }[]): S
     return { reason: 'FieldManagerConflict', message: `conflict with ${JSON.stringify(manager)}`, field };
   });
   const what = causes.map(({ message, field }) => `${message}: ${field}`).join('\n');
-  return new StatusError(409, 'Conflict', `Apply failed with ${causes.length} conflicts: ${what}`, { causes });
+  return new StatusError(409, `Apply failed with ${causes.length} conflicts: ${what}`, { causes });
 }

@@ -51,4 +51,4 @@ const isPlace = (step: string, length: number): boolean =>
   step === '-' || (/^\d+$/.test(step) && Number(step) <= length);
 
 const unprocessable = (why: string): StatusError =>
-  new StatusError(422, 'Invalid', `the server rejected our request due to an error in our request: ${why}`);
+  new StatusError(422, `the server rejected our request due to an error in our request: ${why}`);

@@ -7,15 +7,7 @@ import express, {
 } from 'express';
 import { type Calls, countCall, injectFaults } from '../faults/calls.js';
 import { sendJson, sendText } from '../http/serve-routes.js';
-import {
-  badRequest,
-  internalError,
-  pathNotFound,
-  refusedByRbac,
-  renderFault,
-  StatusError,
-  unsupportedMediaType,
-} from './errors.js';
+import { badRequest, internalError, pathNotFound, refusedByRbac, renderFault, StatusError } from './errors.js';
 import type { Kind } from './kinds.js';
 import { type Fields, fieldAt, isFields, type KubeObject } from './object.js';
 import { asked, listPage, type Watches } from './reads.js';
@@ -242,7 +234,7 @@ const patchTypes = {
 function readPatch(req: Request): Patch {
   const [mediaType = ''] = (req.get('Content-Type') ?? '').split(';');
   const type = patchTypes[mediaType as keyof typeof patchTypes];
-  if (type === undefined) throw unsupportedMediaType();
+  if (type === undefined) throw new StatusError(415, 'the body of the request was in an unknown format');
   const body = parseJson(req);
   if (type === 'apply') return { type, body, force: asked(req, 'force') === 'true' };
   return { type, body };

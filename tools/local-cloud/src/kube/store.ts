@@ -1,7 +1,7 @@
 import type { Simulation } from '../garden/shoots/shoot.js';
 import type { Journal } from '../journal.js';
 import type { Labels } from '../labels.js';
-import { expired } from './errors.js';
+import { StatusError } from './errors.js';
 import type { Kind } from './kinds.js';
 import type { KubeObject } from './object.js';
 
@@ -120,7 +120,9 @@ export class ObjectStore {
 
   /** The events after a version, oldest first. @throws StatusError 410 if they are not known any more */
   eventsSince(collection: string, version: number): StoreEvent[] {
-    if (version < this.#reachable) throw expired(`too old resource version: ${version} (${this.#reachable})`);
+    if (version < this.#reachable) {
+      throw new StatusError(410, `too old resource version: ${version} (${this.#reachable})`);
+    }
     return this.#events.filter((event) => event.collection === collection && event.version > version);
   }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../clock.js';
 import type { Simulation } from '../garden/shoots/shoot.js';
-import { alreadyExists, badRequest, conflict, invalidObject, notFound, otherUid, StatusError } from './errors.js';
+import { alreadyExists, badRequest, conflict, invalidObject, notFound, StatusError } from './errors.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
 import { apiVersionOf, type Kind, namespaces } from './kinds.js';
 import { equalJson, isFields, type KubeObject, withoutNulls } from './object.js';
@@ -88,7 +88,10 @@ export class Writes {
     const object = this.get(ref);
     const { metadata } = object;
     const collection = collectionOf(ref.cluster, ref.kind);
-    if (uid !== undefined && uid !== metadata.uid) throw otherUid(ref.kind, ref.name, uid, metadata.uid);
+    if (uid !== undefined && uid !== metadata.uid) {
+      const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
+      throw conflict(ref.kind, ref.name, why);
+    }
     this.ruleOf(ref).judgeDeletion?.(object);
     if ((metadata.finalizers ?? []).length === 0) {
       this.store.remove(collection, ref.namespace, ref.name);
@@ -116,7 +119,7 @@ export class Writes {
     if (typeof unknown === 'string') {
       const what = `${namespace}/${name}; ${apiVersionOf(kind)}, Kind=${kind.kind}`;
       const why = `failed to create typed patch object (${what}): .${unknown}: field not declared in schema`;
-      throw new StatusError(500, '', why);
+      throw new StatusError(500, why, {}, '');
     }
     const old = this.find(ref)?.object ?? null;
     if (old !== null) checkPreconditions(ref, declared, old);
