@@ -43,7 +43,6 @@ export interface ZoneAction extends Action {
 /** An accepted mutation. */
 export interface Write {
   readonly seq: number;
-  readonly at: string;
   readonly method: string;
   readonly path: string;
   readonly zone: string;

@@ -14,12 +14,6 @@ export interface HeldZone {
   readonly served: RrsetTable;
 }
 
-interface WriteOutcome {
-  readonly action: ZoneAction | null;
-  /** The set after the write; null if it is removed. */
-  readonly rrset: Rrset | null;
-}
-
 type Entry = readonly [key: string, value: unknown];
 
 const FILE = 'dns.jsonl';
@@ -98,6 +92,7 @@ export class Zones {
    * Performs a write and keeps it before returning.
    *
    * @param failure makes the action end in this error, after `afterMs` if given; the write then has no effect
+   * @returns the set after the write, null if it is removed, and the action, null for a write without one
    * @throws ApiError if the rules refuse the write; nothing has changed then
    */
   write(
@@ -106,7 +101,7 @@ export class Zones {
     { command, decide }: WriteKind,
     request: { method: string; path: string; body: Body | null },
     failure: (ActionError & { readonly afterMs?: number }) | null,
-  ): WriteOutcome {
+  ): { action: ZoneAction | null; rrset: Rrset | null } {
     const { table, facts } = zone;
     const typesAtName = table.at(name).map((rrset) => rrset.type);
     const rrset = decide({ name, type, current: table.get(name, type), typesAtName }, request.body ?? {});
@@ -116,7 +111,6 @@ export class Zones {
     this.#keep(...change, ...(action === null ? [] : [[`action ${action.id}`, action] as const]));
     this.#writes.push({
       seq: this.#writes.length + 1,
-      at: timestamp(this.clock.now()),
       ...request,
       zone: facts.name,
       name,

@@ -152,6 +152,7 @@ function verbOf(req: Request, isCollection: boolean): Verb | null {
   if (req.method === 'GET' && isCollection) return /^(1|true)$/.test(asked(req, 'watch')) ? 'watch' : 'list';
   if (req.method === 'GET') return 'get';
   if (req.method === 'POST') return 'create';
+  if (isCollection) return null;
   if (req.method === 'PATCH') return 'patch';
   return req.method === 'DELETE' ? 'delete' : null;
 }
