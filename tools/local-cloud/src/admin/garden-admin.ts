@@ -33,7 +33,7 @@ export function createGardenAdmin(garden: Garden) {
     return held;
   };
   const merge = (ref: Ref, body: Fields, manager: string): KubeObject =>
-    writes.patch(ref, { type: 'merge', body }, manager);
+    writes.patch(ref, { type: 'merge', isStrict: false, body }, manager);
   const profile = inGarden(cloudProfiles, '', 'hcloud');
   const catalogue = (): CloudProfile => writes.get<CloudProfile>(profile);
   const patchCloudProfile = (spec: Fields): void => void merge(profile, { spec }, OPERATOR);

@@ -8,10 +8,17 @@ export function discoveryOf(kinds: readonly Kind[]): Readonly<Record<string, unk
     const version = { groupVersion: apiVersionOf(kind), version: kind.version };
     return { name, versions: [version], preferredVersion: version };
   });
+  const openApiPaths = [...byPath.keys()].map((path) => [path.slice(1), { serverRelativeURL: `/openapi/v3${path}` }]);
   return {
     '/api': { kind: 'APIVersions', versions: ['v1'], serverAddressByClientCIDRs: [] },
     '/apis': { kind: 'APIGroupList', apiVersion: 'v1', groups },
-    ...Object.fromEntries([...byPath].map(([path, some]) => [path, resourceList(path, some)])),
+    '/openapi/v3': { paths: Object.fromEntries(openApiPaths) },
+    ...Object.fromEntries(
+      [...byPath].flatMap(([path, some]) => [
+        [path, resourceList(path, some)],
+        [`/openapi/v3${path}`, validatedPatches(path, some)],
+      ]),
+    ),
   };
 }
 
@@ -26,4 +33,22 @@ const resourceList = (path: string, kinds: readonly Kind[]) => ({
     kind,
     verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   })),
+});
+
+/** All that kubectl must read before it edits: that the server itself finds unknown fields in a patch. */
+const validatedPatches = (path: string, kinds: readonly Kind[]) => ({
+  openapi: '3.0.0',
+  info: { title: 'Kubernetes', version: 'v1' },
+  paths: Object.fromEntries(
+    kinds.map(({ group, version, kind, plural }) => [
+      `${path}/${plural}/{name}`,
+      {
+        patch: {
+          parameters: [{ name: 'fieldValidation', in: 'query', schema: { type: 'string' } }],
+          responses: {},
+          'x-kubernetes-group-version-kind': { group, version, kind },
+        },
+      },
+    ]),
+  ),
 });

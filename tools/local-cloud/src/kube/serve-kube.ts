@@ -238,7 +238,7 @@ function readPatch(req: Request): Patch {
   if (type === undefined) throw new StatusError(415, 'the body of the request was in an unknown format');
   const body = parseJson(req);
   if (type === 'apply') return { type, body, force: asked(req, 'force') === 'true' };
-  return { type, body };
+  return { type, body, isStrict: asked(req, 'fieldValidation') === 'Strict' };
 }
 
 /** Answers errors with a Status, unexpected ones too. */

@@ -25,7 +25,7 @@ export const inGarden = (kind: Kind, namespace: string, name: string): Ref => ({
 });
 
 export type Patch =
-  | { readonly type: 'merge' | 'json'; readonly body: unknown }
+  | { readonly type: 'merge' | 'json'; readonly body: unknown; readonly isStrict: boolean }
   | { readonly type: 'apply'; readonly body: unknown; readonly force: boolean };
 
 /** What a kind has beyond the rules of all objects. */
@@ -78,6 +78,8 @@ export class Writes {
     if (!isFields(patched) || !isFields(patched.metadata))
       throw badRequest('the patched object is no object with metadata');
     const object = withoutNulls(patched as KubeObject);
+    const unknown = patch.isStrict ? this.ruleOf(ref).unknownField?.(object) : undefined;
+    if (typeof unknown === 'string') throw new StatusError(422, `strict decoding error: unknown field "${unknown}"`);
     checkPreconditions(ref, object, old);
     object.metadata.managedFields = ownersAfterUpdate(old, object, this.#manager(fieldManager));
     return this.#store(ref, object, old);

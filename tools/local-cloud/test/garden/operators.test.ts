@@ -25,9 +25,9 @@ describeNeeding(describe, missing, 'kubectl', () => {
     rmSync(folder, { recursive: true });
   });
 
-  const kubectl = (args: readonly string[]) =>
+  const kubectl = (args: readonly string[], editor = 'false') =>
     run('kubectl', ['--cache-dir', folder, '--namespace', NAMESPACE, ...args], {
-      env: { ...process.env, KUBECONFIG: join(folder, 'kubeconfig') },
+      env: { ...process.env, KUBECONFIG: join(folder, 'kubeconfig'), EDITOR: editor, TMPDIR: folder },
     });
   const maximum = async () => (await garden.readShoot('web')).spec.provider.workers[0].maximum;
 
@@ -42,6 +42,14 @@ describeNeeding(describe, missing, 'kubectl', () => {
     await kubectl(['patch', 'shoot', 'web', '--type=json', '--patch', JSON.stringify(patch)]);
 
     expect(await maximum()).toBe(5);
+  });
+
+  it('edits a Shoot, and refuses a field that it does not have', async () => {
+    await kubectl(['edit', 'shoot', 'web'], "sed -i 's/maximum: .*/maximum: 6/'");
+    const typo = kubectl(['edit', 'shoot', 'web'], "sed -i 's/maximum: .*/maximun: 7/'");
+
+    await expect(typo).rejects.toThrow('shoots.core.gardener.cloud "web" is invalid');
+    expect(await maximum()).toBe(6);
   });
 
   it('annotates and labels a Shoot', async () => {
