@@ -36,7 +36,6 @@ export async function findContradictions(system: ClusterSystem, chaos: ClusterCh
   const operations = await listAll<Operation>(system, '/operations/');
   const names = changes.filter(({ table }) => table === 'cluster').map(({ row }) => row.shoot_name as string);
   return [
-    ...chaos.problems,
     ...findBrokenRules(changes),
     ...findLostOperations(chaos, operations),
     ...findLostBeliefs(chaos, clusters),

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
-import { freePort, migrateEmpty, startPostgres } from '@corral/testing';
+import { freePort, migrateEmpty, startPostgres, waitFor } from '@corral/testing';
 import { type Ends, ownFolder } from './system-parts.js';
+
+const START_MS_MAX = 120_000;
 
 /** A migrated Postgres that a test may stop and start again at the same address. It keeps its data, and runs. */
 export async function restartablePostgres(ends: Ends) {
@@ -13,8 +15,9 @@ export async function restartablePostgres(ends: Ends) {
   return {
     databaseUrl: running.url,
     stop: () => running.stop(),
+    /** Another program may have taken its port meanwhile, for a moment. */
     async start(): Promise<void> {
-      running = await launch();
+      running = await waitFor('Postgres to start again', launch, { timeoutMs: START_MS_MAX });
     },
   };
 }

@@ -37,6 +37,7 @@ it(
     const findUntold = await toldReceivers(system, ends);
 
     const chaos = await runClusterChaos(system, { seed, minutes, kills: KILLS_MIN, disturbances });
+    expect(chaos.problems).toEqual([]);
     await untilSettled(system);
 
     const { kills, requests, operations, accepted } = chaos;
