@@ -62,9 +62,15 @@ const stageOf = (system: System, team: Team, parallelism: number): Promise<Stage
   return setStage({ system, team, folder: join(folder, team.slug), command, env }, { folder: 'hcloud-go' });
 };
 
+/** Reads with a token of its own, as the run has used up the limit of the other. */
+async function readSets(stage: Stage): ReturnType<typeof settledSets> {
+  const token = await stage.system.issueToken(stage.team);
+  return settledSets({ ...stage, team: { ...stage.team, token } });
+}
+
 async function applyInOneRun(stage: Stage, wanted: Parameters<typeof sorted>[0]): Promise<void> {
   await applyUntilDone(stage, wanted, { runsMax: 1 });
-  expect(sorted(await settledSets(stage))).toEqual(sorted(wanted));
+  expect(sorted(await readSets(stage))).toEqual(sorted(wanted));
 }
 
 describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform with ${SETS} record sets`, () => {
@@ -110,7 +116,7 @@ describeNeeding(describe, missingOf(go) ?? missingOf(challenger), `Terraform wit
       if (!ok) expect(said).toContain('rate_limit_exceeded');
       const { sets, tainted } = await held(stage);
       expect(tainted).toEqual([]);
-      expect(sorted(await settledSets(stage))).toEqual(sorted(sets));
+      expect(sorted(await readSets(stage))).toEqual(sorted(sets));
     },
     PLAY_MS,
   );
