@@ -73,7 +73,8 @@ describe('an address that leads to a standby for a while', () => {
       await isAway(() => prisma.$transaction(async (tx) => tx.$executeRaw`INSERT INTO kept VALUES (2)`)),
       await isAway(readiness),
     ];
-    const isReadable = (await (await reading(url)).rows) as unknown;
+    // A standby may be behind.
+    const isReadable = await waitFor('the standby to have the table', async () => (await reading(url)).rows);
     moveTo(primary);
     await waitFor('the primary to be asked', async () => (await failureOf(pool.query('SELECT 1'))) === null);
     await pool.query('INSERT INTO kept VALUES (3)');
