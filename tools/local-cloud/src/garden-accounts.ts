@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseAllDocuments } from 'yaml';
-import type { Rule } from './kube/serve-kube.js';
+import type { PolicyRule } from './kube/serve-kube.js';
 
 export const accountNames = ['technical-user', 'cluster-api', 'reconciler'] as const;
 export type AccountName = (typeof accountNames)[number];
@@ -9,9 +9,9 @@ export interface Account {
   /** User name as the API server shows it. */
   readonly userName: string;
   /** What the manifest of a service grants. */
-  readonly granted: readonly Rule[];
+  readonly granted: readonly PolicyRule[];
   /** Those in force. Tests change them. */
-  rules: readonly Rule[];
+  rules: readonly PolicyRule[];
 }
 
 /** The manifests, as far up from this file as from the bundled program. */
@@ -24,7 +24,7 @@ function accountIn(file: string): Account {
   return { userName: `system:serviceaccount:${metadata.namespace}:${metadata.name}`, granted: rules, rules };
 }
 
-const everything: readonly Rule[] = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
+const everything: readonly PolicyRule[] = [{ apiGroups: ['*'], resources: ['*'], verbs: ['*'] }];
 
 /** The accounts of people and services. Those of the services have the rights that their manifests grant. */
 export const openAccounts = (): Readonly<Record<AccountName, Account>> => ({

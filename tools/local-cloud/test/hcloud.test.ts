@@ -31,6 +31,18 @@ describe('an rrset', () => {
   });
 });
 
+it('images are filtered by what a request asks for, and by nothing else', async () => {
+  const namesAt = async (query: string): Promise<string[]> => {
+    const { body } = await cloud.call('GET', `/images${query}`);
+    return body.images.map(({ name, architecture }: Record<string, string>) => `${name} ${architecture}`);
+  };
+
+  const x86 = ['ubuntu-24.04 x86', 'ubuntu-22.04 x86'];
+  expect(await namesAt('')).toEqual(expect.arrayContaining([...x86, 'ubuntu-24.04 arm', 'ubuntu-22.04 arm']));
+  expect(await namesAt('?architecture=x86')).toEqual(x86);
+  expect(await namesAt('?name=ubuntu-24.04&architecture=x86')).toEqual(['ubuntu-24.04 x86']);
+});
+
 it('a zone is returned completely, with id and name first', async () => {
   const { status, body, text } = await cloud.call('GET', '/zones/demo.test');
 

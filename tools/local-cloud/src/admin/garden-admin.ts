@@ -9,7 +9,7 @@ import type { Garden } from '../garden/start-garden.js';
 import type { AccountName } from '../garden-accounts.js';
 import { cloudProfiles, credentialsBindings, nodes, secrets, shoots } from '../kube/kinds.js';
 import type { Fields, KubeObject } from '../kube/object.js';
-import type { Rule } from '../kube/serve-kube.js';
+import type { PolicyRule } from '../kube/serve-kube.js';
 import { clusterOf, collectionOf, type Held, objectOf } from '../kube/store.js';
 import { inGarden, type Ref } from '../kube/writes.js';
 
@@ -39,9 +39,9 @@ export function createGardenAdmin(garden: Garden) {
   const patchCloudProfile = (spec: Fields): void => void merge(profile, { spec }, OPERATOR);
   const placesOf = (collection: string) => store.list(collection).map(({ namespace, name }) => ({ namespace, name }));
   return {
-    rights: (account: AccountName): readonly Rule[] => accounts[account].rules,
+    rights: (account: AccountName): readonly PolicyRule[] => accounts[account].rules,
     /** @param rules null restores the documented ones */
-    setRights(account: AccountName, rules: readonly Rule[] | null): void {
+    setRights(account: AccountName, rules: readonly PolicyRule[] | null): void {
       accounts[account].rules = rules ?? accounts[account].granted;
     },
     contents: () => ({

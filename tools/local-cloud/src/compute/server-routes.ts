@@ -34,8 +34,9 @@ export function serverRoutes(cloud: Cloud, projectOf: (req: Request) => string):
   };
   return {
     'GET /v1/images': (req) => {
-      const { name, architecture } = req.query;
-      const found = images.filter((image) => image.name === name && image.architecture === architecture);
+      const fits = (key: 'name' | 'architecture', image: Image): boolean =>
+        (req.query[key] ?? image[key]) === image[key];
+      const found = images.filter((image) => fits('name', image) && fits('architecture', image));
       return pageOf(req, 'images', found, imageBody);
     },
     'GET /v1/servers': (req) => {
@@ -99,4 +100,5 @@ function serverBody(server: Server) {
   };
 }
 
-const imageBody = (image: (typeof images)[number]) => ({ ...image, disk_size: 5 });
+type Image = (typeof images)[number];
+const imageBody = (image: Image) => ({ ...image, disk_size: 5 });

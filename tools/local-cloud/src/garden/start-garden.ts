@@ -49,7 +49,13 @@ export async function startGarden(
   const writes = new Writes(store, clock, ruleOf);
   const watches = new Watches(store);
   const parts: GardenParts = {
-    ...{ clock, calls, projectTokens, settings, store, writes, watches },
+    clock,
+    calls,
+    projectTokens,
+    settings,
+    store,
+    writes,
+    watches,
     authorities: new ShootAuthorities(store, clock),
     realApiServers: new Map(),
     accounts: openAccounts(),

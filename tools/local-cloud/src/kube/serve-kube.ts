@@ -18,17 +18,17 @@ import type { Patch, Ref, Writes } from './writes.js';
 export interface Visitor {
   readonly cluster: string;
   readonly user: string;
-  readonly rules: readonly Rule[];
+  readonly rules: readonly PolicyRule[];
 }
 
 /** A rule of a ClusterRole. A subresource is written `shoots/adminkubeconfig`. */
-export interface Rule {
+export interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];
 }
 
-const allows = ({ apiGroups, resources, verbs }: Rule, verb: string, group: string, resource: string): boolean =>
+const allows = ({ apiGroups, resources, verbs }: PolicyRule, verb: string, group: string, resource: string): boolean =>
   [[apiGroups, group] as const, [resources, resource] as const, [verbs, verb] as const].every(
     ([granted, wanted]) => granted.includes('*') || granted.includes(wanted),
   );

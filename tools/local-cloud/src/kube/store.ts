@@ -37,6 +37,12 @@ export const keyOf = ({ namespace, name }: Pick<Held, 'namespace' | 'name'>): st
 export const collectionOf = (cluster: string, { group, plural }: Pick<Kind, 'group' | 'plural'>): string =>
   cluster === GARDEN ? plural : `${cluster}:${group}/${plural}`;
 
+/** The name of the cluster of a Shoot whose collection of this kind it is; null for every other collection. */
+export const clusterIn = (collection: string, { group, plural }: Pick<Kind, 'group' | 'plural'>): string | null => {
+  const end = `:${group}/${plural}`;
+  return collection.endsWith(end) ? collection.slice(0, -end.length) : null;
+};
+
 /** The garden itself, among the names of clusters. */
 export const GARDEN = '';
 

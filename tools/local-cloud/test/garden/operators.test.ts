@@ -44,6 +44,15 @@ describeNeeding(describe, missing, 'kubectl', () => {
     expect(await maximum()).toBe(5);
   });
 
+  it('applies a Secret by a server-side apply', async () => {
+    const file = join(folder, 'secret.yaml');
+    writeFileSync(file, 'apiVersion: v1\nkind: Secret\nmetadata:\n  name: by-hand\n');
+
+    await kubectl(['apply', '--server-side', '--filename', file]);
+
+    expect((await kubectl(['get', 'secret', 'by-hand', '--output', 'name'])).stdout.trim()).toBe('secret/by-hand');
+  });
+
   it('edits a Shoot, and refuses a field that it does not have', async () => {
     await kubectl(['edit', 'shoot', 'web'], "sed -i 's/maximum: .*/maximum: 6/'");
     const typo = kubectl(['edit', 'shoot', 'web'], "sed -i 's/maximum: .*/maximun: 7/'");

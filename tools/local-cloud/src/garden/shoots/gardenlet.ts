@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { DueQueue, timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
-import { shoots } from '../../kube/kinds.js';
-import { type Held, keyOf, objectOf } from '../../kube/store.js';
+import { nodes, shoots } from '../../kube/kinds.js';
+import { clusterIn, type Held, keyOf, objectOf } from '../../kube/store.js';
 import { projectOf } from '../admission.js';
 import { nodesOf, settleCluster } from '../nodes.js';
 import type { GardenParts } from '../parts.js';
@@ -51,7 +51,8 @@ export class Gardenlet {
     this.#unsubscribe = parts.store.subscribe(({ collection, type, held }) => {
       if (collection === shoots.plural && type === 'DELETED') this.#queue.remove(keyOf(held));
       else if (collection === shoots.plural) this.#consider(held);
-      else if (collection.endsWith(':/nodes')) this.#lookAtNodes(collection.slice(0, -':/nodes'.length));
+      const cluster = clusterIn(collection, nodes);
+      if (cluster !== null) this.#lookAtNodes(cluster);
     });
   }
 
