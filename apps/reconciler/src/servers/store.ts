@@ -160,8 +160,9 @@ export const serverStore = ({ pool, prisma }: Database) => {
           where: { targetId: lease.id, action: asked.action, detail: { equals: asked.detail } },
           select: { id: true },
         });
-        if (earlier !== null) return true;
-        await tx.auditEntry.create({ data: { ...targetOf(lease), ...named(serverId), ...asked, createdAt: now } });
+        if (earlier === null) {
+          await tx.auditEntry.create({ data: { ...targetOf(lease), ...named(serverId), ...asked, createdAt: now } });
+        }
         return true;
       }),
 

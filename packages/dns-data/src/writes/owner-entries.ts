@@ -53,6 +53,7 @@ export const openEntriesOf = (ownerId: string): Sql => sql`
          WHERE coalesce(demo_id, team_id) = ${ownerId}::uuid AND records_ceiling IS NOT NULL) AS entry
    LEFT JOIN dns_rrset AS rrset USING (zone_id, name, type))`;
 
+/** The open entries of a team or a demo. */
 export async function readOpenEntries(db: Transaction, ownerId: string): Promise<OpenEntry[]> {
   const [row] = await db.$queryRaw<{ open: OpenEntry[] }[]>`SELECT ${openEntriesOf(ownerId)} AS open`;
   return row?.open ?? [];
