@@ -73,15 +73,16 @@ describe('Postgres', () => {
   });
 
   describe('a Postgres outage before a write is sent', () => {
-    /** Another process changes the account of the budget, until the returned function is called or its connection breaks. */
-    async function takeAccount(): Promise<() => Promise<void>> {
+    /** Another process, with connection `pid`, changes the account of the budget until `giveBack` is called. */
+    async function takeAccount(): Promise<{ pid: number; giveBack: () => Promise<void> }> {
       const client = await gateway.pool.connect();
       await client.query('BEGIN');
-      await client.query('SELECT FROM upstream_budget FOR UPDATE');
-      return async () => {
-        await client.query('ROLLBACK').catch(() => undefined);
+      const { rows } = await client.query('SELECT pg_backend_pid() AS pid FROM upstream_budget FOR UPDATE');
+      const giveBack = async () => {
+        await client.query('ROLLBACK');
         client.release(true);
       };
+      return { pid: rows[0].pid, giveBack };
     }
 
     const isBegun = (name: string) =>
@@ -90,12 +91,12 @@ describe('Postgres', () => {
     it('that is short: it is sent once, and the write ends with the upstream’s result', async () => {
       const patient = await startGateway({ beside: gateway, waitMsMax: 8_000 });
       gateway.cloud.admin.resetCalls();
-      const giveBack = await takeAccount();
+      const { pid, giveBack } = await takeAccount();
       const body = { name: 'soon.acme', type: 'A', records: [{ value: '192.0.2.1' }] };
       const answer = patient.call('POST', RRSETS, { body });
       await isBegun('soon.acme');
 
-      await door.shut();
+      await door.shut([pid]);
       await door.open();
       await giveBack();
 
@@ -106,11 +107,11 @@ describe('Postgres', () => {
 
     it('that lasts: 503, and nothing is sent upstream', async () => {
       gateway.cloud.admin.resetCalls();
-      const giveBack = await takeAccount();
+      const { pid, giveBack } = await takeAccount();
       const answer = create('later.acme');
       await isBegun('later.acme');
 
-      await door.shut();
+      await door.shut([pid]);
       await giveBack();
 
       expectUnavailable(await answer);
@@ -119,7 +120,7 @@ describe('Postgres', () => {
 
     it('that ends too late for the write: 503, nothing is sent upstream, and the audit log says why', async () => {
       gateway.cloud.admin.resetCalls();
-      const giveBack = await takeAccount();
+      const { giveBack } = await takeAccount();
 
       expectUnavailable(await create('late.acme'));
       expect(gateway.upstreamCalls()).toBe(0);

@@ -1,8 +1,12 @@
 import { databaseUrl, onConnection } from './connection.js';
 
 export interface DatabaseDoor {
-  /** Simulates an outage of Postgres: connections break, and new ones are refused. */
-  shut(): Promise<void>;
+  /**
+   * Simulates an outage of Postgres: connections break, and new ones are refused. Resolves when all have ended.
+   *
+   * @param spared process ids of connections that stay, so that locks they hold outlive the others
+   */
+  shut(spared?: readonly number[]): Promise<void>;
   open(): Promise<void>;
 }
 
@@ -13,9 +17,10 @@ export function databaseDoor(url: string): DatabaseDoor {
     await onConnection(databaseUrl(url, 'postgres'), (client) => client.query(statement));
   };
   return {
-    async shut() {
+    async shut(spared = []) {
       await onServer(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS false`);
-      await onServer(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+      await onServer(`SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
+        WHERE datname = '${name}' AND NOT pid = ANY ('{${spared.join()}}')`);
     },
     open: () => onServer(`ALTER DATABASE ${name} WITH ALLOW_CONNECTIONS true`),
   };
