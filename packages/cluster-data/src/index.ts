@@ -4,7 +4,6 @@ export * from './clusters.js';
 export { jsonOf, prismaSelect, selectOf } from './columns.js';
 export * from './connections.js';
 export * from './cost.js';
-export * from './desired-hash.js';
 export * from './locks.js';
 export * from './operations.js';
 export * from './team-events.js';

@@ -1,4 +1,4 @@
-import type { Transaction } from './prisma.js';
+import type { Transaction } from './connect.js';
 
 /** A period in which Corral changes nothing upstream, in the garden or at a provider. */
 export interface Hold {

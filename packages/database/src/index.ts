@@ -1,21 +1,27 @@
-export { findHold, type Hold, type HoldFinding, isHeld, isHeldNow, rebuiltSinceBackup } from './holds.js';
-export { lockChangesOfTeams, lockRows, lockTeamChanges } from './locks.js';
-export { applyMigrations } from './migrate/apply-migrations.js';
-export { createMigration, diffMigrations } from './migrate/diff-migrations.js';
-export { type Listener, type ListenOptions, listen } from './notifications.js';
-export { connectPool, inTransaction, onConnection, type Pool, type PoolOptions, type Queryable } from './pool.js';
 export {
+  connectPool,
   connectPrisma,
   connectReadingPrisma,
+  inTransaction,
   noJson,
+  onConnection,
+  type Pool,
+  type PoolOptions,
   type Prisma,
+  prepareSession,
+  type Queryable,
   readClock,
   rowClock,
   type Sql,
   sql,
   sqlText,
   type Transaction,
-} from './prisma.js';
+} from './connect.js';
+export { findHold, type Hold, type HoldFinding, isHeld, isHeldNow, rebuiltSinceBackup } from './holds.js';
+export { lockChangesOfTeams, lockRows, lockTeamChanges } from './locks.js';
+export { applyMigrations } from './migrate/apply-migrations.js';
+export { createMigration, diffMigrations } from './migrate/diff-migrations.js';
+export { type Listener, type ListenOptions, listen } from './notifications.js';
 export { type ProcessRegister, registerProcess } from './process-register.js';
 export { type RetentionRule, retentionCount, retentionRules } from './retention/retention-rules.js';
 export { type Swept, sweepRetention } from './retention/sweep-retention.js';
@@ -28,5 +34,4 @@ export {
   missingMigration,
   startCheck,
 } from './server-checks.js';
-export { prepareSession } from './session-settings.js';
 export { isDatabaseAway, isLockTimeout, isUniqueViolation } from './statement-errors.js';

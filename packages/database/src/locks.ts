@@ -1,6 +1,5 @@
 import type { TeamId } from '@corral/contracts';
-import type { Queryable } from './pool.js';
-import type { Transaction } from './prisma.js';
+import type { Queryable, Transaction } from './connect.js';
 
 /** Locks from the weakest to the strongest, as Postgres names them. */
 export type RowLock = 'KEY SHARE' | 'SHARE' | 'NO KEY UPDATE' | 'UPDATE';
@@ -42,7 +41,7 @@ export async function lockRows(
  * takes both takes the change lock first.
  *
  * - The row of `team_change_lock` orders changes of clusters, connections, servers, members and tokens.
- * - The row of `team` orders DNS writes and demos, which are counted against a quota (`lockOwner` of `@corral/dns-data`).
+ * - The row of `team` orders what counts against its quota of DNS: writes and demos (`lockOwner` of `@corral/dns-data`).
  */
 
 // In this form the clock is read once the row is locked, however an earlier change ended. Missing lock rows are

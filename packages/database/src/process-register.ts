@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Queryable } from './pool.js';
+import type { Queryable } from './connect.js';
 
 export interface ProcessRegister {
   /** The last known number of live processes of the service, this one included. Changes with each beat. */

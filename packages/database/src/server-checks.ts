@@ -1,7 +1,6 @@
 import pg from 'pg';
+import { type Queryable, takesNoWrites } from './connect.js';
 import { migrationNames } from './generated/migration-names.js';
-import type { Queryable } from './pool.js';
-import { takesNoWrites } from './session-settings.js';
 import { isDatabaseAway } from './statement-errors.js';
 
 /*

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import pg from 'pg';
-import { prepareSession } from '../session-settings.js';
+import { prepareSession } from '../connect.js';
 
 export type ConnectOptions = { timeoutMs: number; log: (message: string) => void };
 

@@ -5,7 +5,7 @@ import { getAsset, isSea } from 'node:sea';
 import { bindMigrationAwareSqlAdapterFactory } from '@prisma/driver-adapter-utils';
 import * as bindings from '@prisma/schema-engine-wasm/schema_engine_bg';
 import pg from 'pg';
-import { prepareSession } from '../session-settings.js';
+import { prepareSession } from '../connect.js';
 import { MigrationAdapter } from './migration-adapter.js';
 
 export type SchemaEngine = bindings.SchemaEngine;

@@ -1,4 +1,4 @@
-import type { Pool } from '../pool.js';
+import type { Pool } from '../connect.js';
 import { type RetentionRule, retentionStatement } from './retention-rules.js';
 
 interface SweepLog {
