@@ -206,14 +206,14 @@ type Held = Extract<BeginOutcome, { kind: 'held' }>;
 type Answered = ({ readonly kind: 'known' } & WriteAnswer) | { readonly kind: 'void'; readonly cause: Error };
 
 const BUSY_POLL_MS = 100;
-/** Waits for the transactions of other writes are short, and take no place of the waiting writes of a token. */
+/** Waits for other writes to begin are short, and take no place of the waiting writes of a token. */
 const uncounted = { places: places(Number.POSITIVE_INFINITY), key: '' };
 
 /*
  * What a write waits for before it is sent. All waits end at its deadline, or when its client disconnects.
  */
 
-/** Writes of one owner take the same lock. Waiting here occupies no database connection. */
+/** Writes of one owner would only make each other begin again. */
 const inTurnOfOwner = (
   { owners }: Services,
   { caller, scope }: CheckedWrite,

@@ -3,6 +3,7 @@ import { lockRows, readClock, type Transaction } from '@corral/database';
 import type { Log, Metrics } from '@corral/service';
 import { type Comparison, compareRrset, recordCountOf } from '../rrset.js';
 import { isWrite } from '../writes/copies.js';
+import { leaveNewVersions } from '../writes/owner-entries.js';
 
 /** A record set within its zone. */
 export interface SetKey {
@@ -156,6 +157,7 @@ async function lockOwnersAt(tx: Transaction, zoneId: number, labels: string[]): 
   if (zone?.ofDemos !== true) {
     await lockRows(tx, 'team', { slug: labels });
     const teams = await tx.team.findMany({ where: { slug: { in: labels } }, select: { id: true, slug: true } });
+    await leaveNewVersions(tx, 'team', idsOf(teams));
     return new Map(teams.map(({ id, slug }) => [slug, { teamId: id, demoId: null, team: slug }]));
   }
   await lockRows(tx, 'demo', { zone_id: zoneId, label: labels, released_at: null });
@@ -163,8 +165,11 @@ async function lockOwnersAt(tx: Transaction, zoneId: number, labels: string[]): 
     where: { zoneId, label: { in: labels }, releasedAt: null },
     select: { id: true, label: true, teamId: true, team: { select: { slug: true } } },
   });
+  await leaveNewVersions(tx, 'demo', idsOf(demos));
   return new Map(demos.map(({ id, label, teamId, team }) => [label, { teamId, demoId: id, team: team?.slug ?? null }]));
 }
+
+const idsOf = (owners: readonly { readonly id: string }[]): string[] => owners.map(({ id }) => id);
 
 /** The mirrored bodies of the given sets, by `idOf`. */
 export async function readMirrored(

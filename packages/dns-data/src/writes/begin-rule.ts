@@ -62,7 +62,7 @@ export type BeginOutcome =
   /** A hold is in force, so nothing is changed. */
   | { kind: 'held' };
 
-/** What is read, under the lock of its owner, before a write begins. */
+/** What is read before a write begins. */
 export interface Situation {
   /** The database's clock. */
   readonly now: Date;

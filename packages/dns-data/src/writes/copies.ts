@@ -1,4 +1,4 @@
-import { type Prisma, readClock, type Transaction } from '@corral/database';
+import { type Prisma, readClock, type Sql, sql, sqlText } from '@corral/database';
 import { sleep } from '@corral/service';
 import { OWN_ACTION_ID_BASE } from '../actions/action-store.js';
 import type { RrsetKey, RrsetWriteKind } from '../rrset.js';
@@ -21,18 +21,10 @@ export type FirstCopy =
   /** Finished. The repeated request shares the outcome. */
   | { readonly kind: 'replayed'; readonly entryId: number; readonly status: number; readonly body: string };
 
-const columns = {
-  id: true,
-  state: true,
-  requestHash: true,
-  answered: true,
-  leaseUntil: true,
-  completedAt: true,
-  upstreamStatus: true,
-  upstreamBody: true,
-  foundApplied: true,
-  foundBody: true,
-} as const;
+/** SQL: the columns of an `EarlierWrite`. */
+const columns = sqlText(`id, state::text AS state, request_hash AS "requestHash", answered, lease_until AS "leaseUntil",
+  completed_at AS "completedAt", upstream_status AS "upstreamStatus", upstream_body AS "upstreamBody",
+  found_applied AS "foundApplied", found_body AS "foundBody"`);
 
 /** Excludes entries that are no writes of Corral: changes by others, and reminders. */
 export const isWrite = { actor: { not: 'upstream' }, operation: { not: 'remind' } } as const;
@@ -51,13 +43,12 @@ export interface EarlierWrite {
   readonly foundBody: string | null;
 }
 
-/** The latest write to a set; null when there was none. Changes outside Corral and writes that were never sent do not count. */
-export const findLatestWrite = (db: Transaction, { zoneId, name, type }: RrsetKey): Promise<EarlierWrite | null> =>
-  db.dnsAuditEntry.findFirst({
-    where: { zoneId, name, type, ...isWrite, minute: null },
-    orderBy: { id: 'desc' },
-    select: columns,
-  });
+/** SQL: the latest write to a set (`EarlierWrite`). Changes outside Corral and writes that were never sent do not count. */
+export const latestWriteTo = ({ zoneId, name, type }: RrsetKey): Sql => sql`
+  SELECT ${columns} FROM dns_audit_entry
+  WHERE zone_id = ${zoneId} AND name = ${name} AND type = ${type}
+    AND actor <> 'upstream' AND operation <> 'remind' AND minute IS NULL
+  ORDER BY id DESC LIMIT 1`;
 
 /** The moment at which a request is compared with earlier ones. */
 export interface Moment {
@@ -72,7 +63,8 @@ export const copyStore = (prisma: Prisma, replayMs: number) => ({
   /** The latest write to the set, if it is an identical request whose client may not have received its answer. */
   async findCopy(query: CopyQuery, wasDelivered: DeliveryCheck): Promise<FirstCopy | null> {
     const now = await readClock(prisma);
-    return copyOf(query, await findLatestWrite(prisma, query.key), { now, replayMs }, wasDelivered);
+    const [earlier = null] = await prisma.$queryRaw<EarlierWrite[]>(latestWriteTo(query.key));
+    return copyOf(query, earlier, { now, replayMs }, wasDelivered);
   },
 
   /**
@@ -83,7 +75,8 @@ export const copyStore = (prisma: Prisma, replayMs: number) => ({
    */
   async followCopy(query: CopyQuery, entryId: number): Promise<FirstCopy | null> {
     const now = await readClock(prisma);
-    const earlier = await prisma.dnsAuditEntry.findUnique({ where: { id: entryId }, select: columns });
+    const [earlier = null] = await prisma.$queryRaw<EarlierWrite[]>`
+      SELECT ${columns} FROM dns_audit_entry WHERE id = ${entryId}`;
     return copyOf(query, earlier, { now, replayMs }, () => false);
   },
 });

@@ -1,5 +1,5 @@
 import { asTeamId, ownerLabelOf } from '@corral/contracts';
-import { lockRows, type Prisma, rowClock, type Sql, sql, sqlText, type Transaction } from '@corral/database';
+import { type Prisma, rowClock, type Sql, sql, sqlText, type Transaction } from '@corral/database';
 import { type RrsetKey, type RrsetOwner, recordCountOf } from '../rrset.js';
 
 /** The row of a team or of a demo. */
@@ -9,10 +9,28 @@ export interface OwnerRow {
 }
 
 /**
- * Locks the row of a team or a demo until the transaction ends. Whatever changes what counts against its quota holds this lock, so all
- * that is read under it belongs together.
+ * Locks the row of a team or a demo until the transaction ends, and leaves a new version of it. Whatever changes what counts against its
+ * quota does so: all that is read under the lock belongs together, and a write that was decided on before does not begin.
  */
-export const lockOwner = (tx: Transaction, { kind, id }: OwnerRow): Promise<void> => lockRows(tx, kind, { id });
+export async function lockOwner(tx: Transaction, owner: OwnerRow): Promise<void> {
+  await tx.$executeRaw(newVersionOf(owner));
+}
+
+/** The same for rows that are locked already. */
+export async function leaveNewVersions(tx: Transaction, kind: OwnerRow['kind'], ids: readonly string[]): Promise<void> {
+  await tx.$executeRaw`${newVersions(kind)} WHERE id = ANY(${ids}::uuid[])`;
+}
+
+/**
+ * SQL: locks an owner's row until the transaction ends, and leaves a new version of it.
+ *
+ * @param expected the version (`xmin`) that it must have; else nothing happens
+ */
+export const newVersionOf = ({ kind, id }: OwnerRow, expected?: string): Sql =>
+  sql`${newVersions(kind)} WHERE id = ${id}::uuid ${expected === undefined ? sql`` : sql`AND xmin = ${expected}::xid`}`;
+
+/** SQL: an update that changes nothing but the `xmin` of rows. The right to lock a row covers the column. */
+const newVersions = (kind: OwnerRow['kind']): Sql => sql`UPDATE ${sqlText(kind)} SET created_at = created_at`;
 
 /** SQL: the records of a team, which are those in the zone of the teams. */
 export const recordsOfTeam = (slug: string): string =>
@@ -210,7 +228,7 @@ export async function endEntry(
   const { upstreamStatus = null, upstreamBody = null, afterBody = null, foundBody = null, foundApplied = null } = end;
   // The state is compared as text: otherwise Postgres may look for the id in all of the index of pending entries, ended ones included.
   const [row] = await prisma.$queryRaw<{ ended: number }[]>`
-    WITH owner AS (SELECT id FROM ${sqlText(owner.kind)} WHERE id = ${owner.id}::uuid FOR NO KEY UPDATE),
+    WITH owner AS (${newVersionOf(owner)} RETURNING id),
     clock AS (SELECT ${sqlText(rowClock)} AS now FROM owner),
     ended AS (
       UPDATE dns_audit_entry

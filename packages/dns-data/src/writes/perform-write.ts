@@ -57,7 +57,7 @@ type Unsent = Extract<WriteOutcome, { kind: 'unreached' | 'credentials_refused' 
 const FINISH_TRIES = 4;
 
 /**
- * Performs a write in two transactions: records it as pending (`begin`), sends it, and records its outcome
+ * Performs a write in two parts: records it as pending (`begin`), sends it, and records its outcome
  * (`conclude`). An unknown outcome is looked up (`settle`). A crash at any point leaves an entry that is settled later.
  */
 export async function performWrite<NotBegun extends { readonly kind: string }>(
@@ -96,7 +96,7 @@ interface Target {
   readonly write: RrsetWrite;
 }
 
-/** Records the outcome of the call in the ledger: the second transaction of a write. */
+/** Records the outcome of the call in the ledger: the second part of a write. */
 async function conclude(
   deps: PerformWriteDeps,
   { key, write }: Target,

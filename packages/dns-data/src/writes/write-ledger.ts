@@ -19,53 +19,61 @@ import {
   type Situation,
   type WriteLease,
 } from './begin-rule.js';
-import { type DeliveryCheck, findLatestWrite } from './copies.js';
-import { endEntry, isHeldBy, lockOwner, openEntriesOf, recordsAt } from './owner-entries.js';
+import { type DeliveryCheck, type EarlierWrite, latestWriteTo } from './copies.js';
+import { endEntry, isHeldBy, lockOwner, newVersionOf, openEntriesOf, recordsAt } from './owner-entries.js';
 
 /**
- * First transaction of a write: reads what the rule needs, and records the write as pending if the rule admits it, before anything is
- * sent.
+ * First part of a write: reads what the rule needs, and records the write as pending if the rule admits it, before anything is sent.
  *
  * @param wasDelivered whether the client of an identical earlier write has its answer; only then is this a new write
  */
-function beginWrite(
+async function beginWrite(
   prisma: Prisma,
   options: LedgerOptions,
   newWrite: NewWrite,
   wasDelivered: DeliveryCheck,
 ): Promise<BeginOutcome> {
-  return prisma.$transaction<BeginOutcome>(async (tx) => {
-    await lockOwner(tx, newWrite.owner);
-    const seen = await readSituation(tx, newWrite);
+  // Repeated while others change the owner in between: nobody has to wait for one that stopped half-way.
+  for (;;) {
+    const seen = await readSituation(prisma, newWrite);
     if (seen === null) return { kind: 'ended' };
     const decided = decideBegin(newWrite, seen, options, wasDelivered);
     if (decided.kind !== 'admitted') return decided;
-    const entryId = await insertPending(tx, newWrite, seen, { reserve: decided.reserve, leaseMs: options.leaseMs });
+    const entryId = await insertPending(prisma, newWrite, seen, { reserve: decided.reserve, leaseMs: options.leaseMs });
+    if (entryId === null) continue;
     const lease = { entryId, fence: FIRST_FENCE, current: seen.body, recordsMax: decided.recordsMax };
     return { kind: 'begun', lease: { ...lease, owner: newWrite.owner, operation: newWrite.write.operation } };
-  });
+  }
 }
 
 const FIRST_FENCE = 1;
 
-/** Reads under the lock of the owner. Null when the owner is gone. */
-async function readSituation(tx: Transaction, { owner, key, write }: NewWrite): Promise<Situation | null> {
+interface SeenSituation extends Situation {
+  /** The version of the owner's row. Whatever changes what was seen leaves another one (`lockOwner`). */
+  readonly version: string;
+}
+
+type SituationRow = Omit<SeenSituation, 'latest' | 'isInDoubt'> & (EarlierWrite | { readonly id: null });
+
+/** Null when the owner is gone. */
+async function readSituation(prisma: Prisma, { owner, key, write }: NewWrite): Promise<SeenSituation | null> {
   const { zoneId, name, type } = key;
   const ofSet = sql`zone_id = ${zoneId} AND name = ${name} AND type = ${type}`;
-  const [seen] = await tx.$queryRaw<Omit<Situation, 'latest' | 'isInDoubt'>[]>`
-    SELECT now, is_live AS "isLive", is_suspended AS "isSuspended", records_max AS "recordsMax",
+  const [row] = await prisma.$queryRaw<SituationRow[]>`
+    SELECT now, version, is_live AS "isLive", is_suspended AS "isSuspended", records_max AS "recordsMax",
            ${sqlText(isHeldNow)} AS "isHeld", (SELECT body FROM dns_rrset WHERE ${ofSet}) AS body,
-           ${recordsAt(zoneId, ownerLabelOf(name))} AS records, ${openEntriesOf(owner.id)} AS open
-    FROM (SELECT ${sqlText(rowClock)} AS now) AS clock CROSS JOIN LATERAL (${rightToWrite(owner)}) AS owner`;
-  if (seen === undefined) return null;
+           ${recordsAt(zoneId, ownerLabelOf(name))} AS records, ${openEntriesOf(owner.id)} AS open, latest.*
+    FROM (SELECT ${sqlText(rowClock)} AS now) AS clock CROSS JOIN LATERAL (${rightToWrite(owner)}) AS owner
+    LEFT JOIN LATERAL (${latestWriteTo(key)}) AS latest ON true`;
+  if (row === undefined) return null;
   // Only writes that add values which the mirror already has depend on the doubt. Of many rechecks, it is slow to find.
-  const isInDoubt = countPresent(write, seen.body) > 0 && (await isSetInDoubt(tx, owner, ofSet));
-  return { ...seen, isInDoubt, latest: await findLatestWrite(tx, key) };
+  const isInDoubt = countPresent(write, row.body) > 0 && (await isSetInDoubt(prisma, owner, ofSet));
+  return { ...row, isInDoubt, latest: row.id === null ? null : row };
 }
 
 /** Whether the action of a write to the set still runs, or the set is to be read again. */
-async function isSetInDoubt(tx: Transaction, { id }: RrsetOwner, ofSet: Sql): Promise<boolean> {
-  const [row] = await tx.$queryRaw<{ isInDoubt: boolean }[]>`
+async function isSetInDoubt(prisma: Prisma, { id }: RrsetOwner, ofSet: Sql): Promise<boolean> {
+  const [row] = await prisma.$queryRaw<{ isInDoubt: boolean }[]>`
     SELECT EXISTS (SELECT FROM dns_audit_entry WHERE ${ofSet} AND recheck_at IS NOT NULL)
         OR EXISTS (SELECT FROM dns_action AS action JOIN dns_audit_entry AS entry ON entry.id = action.audit_entry_id
                    WHERE coalesce(action.demo_id, action.team_id) = ${id}::uuid AND action.status = 'running'
@@ -75,39 +83,31 @@ async function isSetInDoubt(tx: Transaction, { id }: RrsetOwner, ofSet: Sql): Pr
 
 const rightToWrite = ({ kind, id }: RrsetOwner): Sql =>
   kind === 'team'
-    ? sql`SELECT true AS is_live, suspended_at IS NOT NULL AS is_suspended, dns_records_max AS records_max
+    ? sql`SELECT xmin::text AS version, true AS is_live, suspended_at IS NOT NULL AS is_suspended, dns_records_max AS records_max
           FROM team WHERE id = ${id}::uuid`
-    : sql`SELECT ended_at IS NULL AND expires_at > now AS is_live, suspended_at IS NOT NULL AS is_suspended,
-                 NULL::int AS records_max
+    : sql`SELECT demo.xmin::text AS version, ended_at IS NULL AND expires_at > now AS is_live,
+                 suspended_at IS NOT NULL AS is_suspended, NULL::int AS records_max
           FROM demo LEFT JOIN team ON team.id = team_id WHERE demo.id = ${id}::uuid`;
 
+/** @returns null, and nothing is recorded, when the owner has changed since it was seen */
 async function insertPending(
-  tx: Transaction,
-  { owner, tokenId, key, write, requestBody, requestId, requestHash }: NewWrite,
-  { now, body }: Situation,
+  prisma: Prisma,
+  { owner, tokenId, key: { zoneId, name, type }, write, requestBody, requestId, requestHash }: NewWrite,
+  { now, body, version }: SeenSituation,
   { reserve, leaseMs }: { readonly reserve: number; readonly leaseMs: number },
-): Promise<number> {
-  const { id } = await tx.dnsAuditEntry.create({
-    data: {
-      ...key,
-      teamId: owner.teamId,
-      demoId: owner.kind === 'demo' ? owner.id : null,
-      actor: tokenId === null ? 'service' : 'token',
-      tokenId,
-      operation: write.operation,
-      requestBody,
-      requestId,
-      requestHash: requestHash === null ? null : new Uint8Array(requestHash),
-      state: 'pending',
-      reservedRecords: reserve,
-      beforeBody: body,
-      leaseUntil: new Date(now.getTime() + leaseMs),
-      leaseFence: FIRST_FENCE,
-      createdAt: now,
-    },
-    select: { id: true },
-  });
-  return Number(id);
+): Promise<number | null> {
+  const demoId = owner.kind === 'demo' ? owner.id : null;
+  const actor = tokenId === null ? 'service' : 'token';
+  const leaseUntil = new Date(now.getTime() + leaseMs);
+  const [entry] = await prisma.$queryRaw<{ id: bigint }[]>`
+    WITH owner AS (${newVersionOf(owner, version)} RETURNING id)
+    INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, request_body, request_id,
+                                 request_hash, state, reserved_records, before_body, lease_until, lease_fence, created_at)
+    SELECT ${owner.teamId}::uuid, ${demoId}::uuid, ${actor}::dns_actor, ${tokenId}::uuid, ${zoneId}, ${name}, ${type},
+           ${write.operation}, ${requestBody}, ${requestId}, ${requestHash}::bytea, 'pending', ${reserve}::int, ${body},
+           ${leaseUntil}::timestamptz, ${FIRST_FENCE}::int, ${now}::timestamptz
+    FROM owner RETURNING id`;
+  return entry === undefined ? null : Number(entry.id);
 }
 
 /** The known outcome of a write in progress. */
@@ -130,12 +130,12 @@ type Completed = Extract<WriteEnd, { state: 'completed' }>;
 
 /** The ledger of pending writes. It keeps quotas, ordering and the audit log correct across crashes and replicas. */
 export const writeLedger = (prisma: Prisma, options: LedgerOptions) => ({
-  /** First transaction of a write: see `beginWrite`. */
+  /** First part of a write: see `beginWrite`. */
   begin: (newWrite: NewWrite, wasDelivered: DeliveryCheck): Promise<BeginOutcome> =>
     beginWrite(prisma, options, newWrite, wasDelivered),
 
   /**
-   * Second transaction: records a known outcome.
+   * Second part: records a known outcome.
    *
    * @returns false when a settlement took over meanwhile; nothing is written then
    */
