@@ -1,4 +1,4 @@
-import { Redis } from 'ioredis';
+import { Redis, type Result } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 
 /** The rule of a bucket: a burst of `capacity`, and `capacity` per `periodMs` in the long run. */
@@ -136,7 +136,7 @@ function fill(bucket: Bucket | undefined, rule: BucketRule, now: number): number
 }
 
 export interface RedisBucketsOptions {
-  readonly redis: Pick<Redis, 'eval' | 'disconnect'>;
+  readonly redis: Redis;
   /** Used while Redis is unavailable. */
   readonly fallback: Buckets;
   readonly onError: (error: Error) => void;
@@ -189,8 +189,17 @@ if done then
 end
 return answer`;
 
+declare module 'ioredis' {
+  interface RedisCommander<Context> {
+    /** The command that `script` defines. */
+    changeBuckets(keys: number, ...keysAndValues: (string | number)[]): Result<unknown[], Context>;
+  }
+}
+
 /** Buckets that all processes share through Redis. A request needs one call. */
 export function redisBuckets({ redis, fallback, onError, onBack, now = Date.now }: RedisBucketsOptions): Buckets {
+  // Redis gets the script once, and then its hash.
+  redis.defineCommand('changeBuckets', { lua: script });
   let awayUntil = Number.NEGATIVE_INFINITY;
   let isAway = false;
 
@@ -198,7 +207,7 @@ export function redisBuckets({ redis, fallback, onError, onBack, now = Date.now 
     if (buckets.length === 0) return [];
     const keys = buckets.map(({ key }) => `corral:limit:${key}`);
     const rules = buckets.flatMap(({ rule }) => [rule.capacity, rule.periodMs]);
-    const answer = (await redis.eval(script, keys.length, ...keys, returned, patienceMs, ...rules)) as unknown[];
+    const answer = await redis.changeBuckets(keys.length, ...keys, returned, patienceMs, ...rules);
     return buckets.map(({ rule }, at) => describeTaken(answer[2 * at] === 1, Number(answer[2 * at + 1]), rule));
   };
 

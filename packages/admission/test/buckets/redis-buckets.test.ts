@@ -27,7 +27,6 @@ const server = await redisForTests();
 const slow: BucketRule = { capacity: 60, periodMs: 36_000_000 };
 
 interface Replica extends Buckets {
-  readonly calls: string[][];
   readonly errors: Error[];
   /** The times when Redis came back. */
   readonly returns: readonly number[];
@@ -63,23 +62,13 @@ async function startReplica({ url = server?.url as string, now = Date.now, timeo
   });
   redis.on('error', () => undefined);
   await waitFor('Redis to be ready', () => redis.status === 'ready');
-  const calls: string[][] = [];
-  const evaluate = redis.eval.bind(redis) as (script: string, count: number, ...rest: string[]) => Promise<unknown>;
-  const counting = {
-    disconnect: (reconnect: boolean) => redis.disconnect(reconnect),
-    eval(script: string, count: number, ...rest: string[]) {
-      calls.push(rest.slice(0, count));
-      return evaluate(script, count, ...rest);
-    },
-  } as unknown as Redis;
   const errors: Error[] = [];
   const fallback = memoryBuckets(now);
   const onError = (error: Error) => void errors.push(error);
   const returns: number[] = [];
   const onBack = () => void returns.push(now());
   const replica = {
-    ...redisBuckets({ redis: counting, fallback, now, onError, onBack }),
-    calls,
+    ...redisBuckets({ redis, fallback, now, onError, onBack }),
     errors,
     returns,
     redis,
@@ -102,6 +91,16 @@ async function takeInTurn(buckets: Buckets, times: number, rule = slow): Promise
 }
 
 describeNeeding(describe, missingRedis(), 'buckets on Redis', () => {
+  it('are charged by a Redis that has lost what it was told, as after a restart', async () => {
+    const replica = await startReplica();
+    expect(await take(replica)).toMatchObject({ allowed: true });
+
+    await direct.script('FLUSH');
+
+    expect(await take(replica)).toMatchObject({ allowed: true, remaining: 58 });
+    expect(replica.errors).toEqual([]);
+  });
+
   it('grant exactly the rule to replicas together, however their requests meet', async () => {
     const [one, other] = [await startReplica(), await startReplica()];
 
