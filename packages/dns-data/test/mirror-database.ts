@@ -9,6 +9,7 @@ import {
   type LedgerOptions,
   type NewWrite,
   type RrsetKey,
+  type RrsetOwner,
   type RrsetWrite,
   type WriteEnd,
   type WriteLease,
@@ -18,6 +19,12 @@ import {
 } from '../src/index.js';
 
 export const ZONE_ID = 7001;
+export const DEMO_ZONE_ID = 7002;
+
+export interface TestDemo {
+  readonly owner: RrsetOwner;
+  readonly label: string;
+}
 
 export interface TestTeam {
   readonly id: TeamId;
@@ -104,7 +111,25 @@ export function mirrorFixture(ledgerOptions?: Partial<LedgerOptions>): MirrorFix
   return fixture;
 }
 
-export const keyOf = (name: string): RrsetKey => ({ zoneId: ZONE_ID, name, type: 'A' });
+export const keyOf = (name: string, zoneId = ZONE_ID): RrsetKey => ({ zoneId, name, type: 'A' });
+
+/** A demo of a course, in the zone of the demos. */
+export async function createDemo({ pool }: MirrorDatabase): Promise<TestDemo> {
+  const label = `d${randomUUID().slice(0, 8)}`;
+  await pool.query(
+    `INSERT INTO dns_zone (id, name, body, of_demos, synced_at) VALUES ($1, 'demos.test', '{}', true, now()) ON CONFLICT DO NOTHING`,
+    [DEMO_ZONE_ID],
+  );
+  const { rows } = await pool.query<{ id: string }>(
+    `WITH course AS (
+       INSERT INTO course_code (code, hash, live_demos_max) VALUES ($2, sha256($2::text::bytea), 20) RETURNING id
+     )
+     INSERT INTO demo (zone_id, label, name, course_code_id, ttl_seconds, expires_at)
+     SELECT $1, $2, $2, id, 300, now() + interval '1 day' FROM course RETURNING id`,
+    [DEMO_ZONE_ID, label],
+  );
+  return { owner: { kind: 'demo', id: rows[0]?.id as string, teamId: null }, label };
+}
 
 /** A write as the gateway passes it on. `sentAs` changes the hash of its request. */
 export function newWrite(team: TestTeam, name: string, write: RrsetWrite, sentAs = ''): NewWrite {
