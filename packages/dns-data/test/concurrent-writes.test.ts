@@ -1,4 +1,4 @@
-import { inTransaction } from '@corral/database';
+import { inTransaction, readClock } from '@corral/database';
 import { waitFor } from '@corral/testing';
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import { type BeginOutcome, type NewWrite, zoneSyncStore } from '../src/index.js';
@@ -17,7 +17,11 @@ import {
   writeAccepted,
 } from './mirror-database.js';
 
-const given = mirrorFixture({ quota: { recordsPerTeam: 10, recordsPerDemo: 10, recordsPerRrset: 10 } });
+const LEASE_MS = 20_000;
+const given = mirrorFixture({
+  quota: { recordsPerTeam: 10, recordsPerDemo: 10, recordsPerRrset: 10 },
+  leaseMs: LEASE_MS,
+});
 let demo: TestDemo;
 beforeEach(async () => {
   demo = await createDemo(given.database);
@@ -97,6 +101,19 @@ describe('a write that begins while something else changes what counts', () => {
     const holding = `UPDATE team SET suspended_at = now() WHERE id = '${given.team.id}'`;
 
     expect(await beginDuring({ holding }, ofTeam())).toEqual({ kind: 'suspended' });
+  });
+
+  it('has its whole lease, however long it waits to be entered', async () => {
+    const { pool, prisma, entry } = given.database;
+    const { entered, earliest } = await inTransaction(pool, async (tx) => {
+      await tx.query('SELECT FROM team WHERE id = $1 FOR UPDATE', [given.team.id]);
+      const entered = begin(given.ledger, ofTeam());
+      await untilWaiting(1);
+      return { entered, earliest: await readClock(prisma) };
+    });
+
+    const { lease_until: leaseUntil } = await entry((await entered).entryId);
+    expect(leaseUntil?.getTime()).toBeGreaterThanOrEqual(earliest.getTime() + LEASE_MS);
   });
 
   it('does not begin after the end of its demo', async () => {

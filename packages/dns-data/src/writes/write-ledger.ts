@@ -93,20 +93,20 @@ const rightToWrite = ({ kind, id }: RrsetOwner): Sql =>
 async function insertPending(
   prisma: Prisma,
   { owner, tokenId, key: { zoneId, name, type }, write, requestBody, requestId, requestHash }: NewWrite,
-  { now, body, version }: SeenSituation,
+  { body, version }: SeenSituation,
   { reserve, leaseMs }: { readonly reserve: number; readonly leaseMs: number },
 ): Promise<number | null> {
   const demoId = owner.kind === 'demo' ? owner.id : null;
   const actor = tokenId === null ? 'service' : 'token';
-  const leaseUntil = new Date(now.getTime() + leaseMs);
   const [entry] = await prisma.$queryRaw<{ id: bigint }[]>`
-    WITH owner AS (${newVersionOf(owner, version)} RETURNING id)
+    WITH owner AS (${newVersionOf(owner, version)} RETURNING id),
+    clock AS (SELECT ${sqlText(rowClock)} AS now FROM owner)
     INSERT INTO dns_audit_entry (team_id, demo_id, actor, token_id, zone_id, name, type, operation, request_body, request_id,
                                  request_hash, state, reserved_records, before_body, lease_until, lease_fence, created_at)
     SELECT ${owner.teamId}::uuid, ${demoId}::uuid, ${actor}::dns_actor, ${tokenId}::uuid, ${zoneId}, ${name}, ${type},
            ${write.operation}, ${requestBody}, ${requestId}, ${requestHash}::bytea, 'pending', ${reserve}::int, ${body},
-           ${leaseUntil}::timestamptz, ${FIRST_FENCE}::int, ${now}::timestamptz
-    FROM owner RETURNING id`;
+           now + make_interval(secs => ${leaseMs}::float8 / 1000), ${FIRST_FENCE}::int, now
+    FROM clock RETURNING id`;
   return entry === undefined ? null : Number(entry.id);
 }
 
