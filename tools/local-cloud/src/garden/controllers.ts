@@ -19,7 +19,7 @@ const looks: Readonly<Record<string, (parts: GardenParts, place: Place) => void>
 
 /** Does what Gardener does around Shoots: for Projects, credentials and certificate authorities. */
 export function startControllers(parts: GardenParts): { close(): void } {
-  const { store } = parts;
+  const { store, authorities } = parts;
   let isClosed = false;
   /** Looks at an object that is there or changes, after the write is answered. */
   const consider = (collection: string, held: Held): void => {
@@ -33,6 +33,7 @@ export function startControllers(parts: GardenParts): { close(): void } {
     if (type !== 'DELETED') consider(collection, held);
     else if (collection === shoots.plural) {
       store.removeCluster(clusterOf(held));
+      authorities.forget(held);
       store.remove(configMaps.plural, held.namespace, authorityNameOf(held));
       // A deleted binding may be waiting for this Shoot.
       lookAtBinding(parts, { namespace: held.namespace, name: bindingOf(held) });

@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import {
   issueClientCertificate,
@@ -34,19 +32,27 @@ const longValidity = () => ({
   notAfter: new Date(Date.now() + 3650 * DAY_MS),
 });
 
-/** Reads the credentials of the garden from the data folder or creates them. */
-export function openCredentials(dataDir: string | undefined): GardenCredentials {
-  const path = dataDir === undefined ? null : join(dataDir, 'garden-credentials.json');
-  if (path !== null && existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as GardenCredentials;
-  const authority = makeAuthority('local-garden', longValidity());
-  const tokens = Object.fromEntries(accountNames.map((name) => [name, randomBytes(24).toString('base64url')]));
-  const credentials = { authority, tokens: tokens as GardenCredentials['tokens'] };
-  if (dataDir !== undefined && path !== null) {
-    mkdirSync(dataDir, { recursive: true });
-    writeFileSync(path, JSON.stringify(credentials), { mode: 0o600 });
-  }
-  return credentials;
+type Place = Pick<Held, 'namespace' | 'name'>;
+
+/** Gardener's kind for secrets that no client reads. It is not served. */
+const INTERNAL = 'internalsecrets';
+
+/** A secret of the store, made on first use. */
+function internal<T>(store: ObjectStore, { namespace, name }: Place, make: () => T): T {
+  const held = store.get(INTERNAL, namespace, name);
+  if (held !== null) return held.object.data as T;
+  const data = make();
+  const metadata = { namespace, name };
+  store.put(INTERNAL, { apiVersion: 'core.gardener.cloud/v1beta1', kind: 'InternalSecret', metadata, data });
+  return data;
 }
+
+/** The credentials of the garden. */
+export const openCredentials = (store: ObjectStore): GardenCredentials =>
+  internal(store, { namespace: '', name: 'garden' }, () => {
+    const tokens = accountNames.map((name) => [name, randomBytes(24).toString('base64url')]);
+    return { authority: makeAuthority('local-garden', longValidity()), tokens: Object.fromEntries(tokens) };
+  });
 
 export const issueGardenServer = (authority: KeyPair): KeyPair =>
   issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, longValidity());
@@ -71,7 +77,7 @@ const BACKDATED_MS = 60_000;
 
 const requestKinds = { admin: 'AdminKubeconfigRequest', viewer: 'ViewerKubeconfigRequest' } as const;
 
-/** The certificate authority of each Shoot, created on first use and stored with the Shoot, and what it issues. */
+/** The certificate authority of each Shoot, and what it issues. */
 export class ShootAuthorities {
   /** Keyed by the Shoot's uid. */
   readonly #servers = new Map<string, SecureContext>();
@@ -81,13 +87,10 @@ export class ShootAuthorities {
     private readonly clock: Clock,
   ) {}
 
-  get(held: Held): KeyPair {
-    const { simulation } = held;
-    if (simulation.authority !== undefined) return simulation.authority;
-    const authority = makeAuthority('ca', longValidity());
-    this.store.simulate(shoots.plural, held, { ...simulation, authority });
-    return authority;
-  }
+  get = (shoot: Place): KeyPair => internal(this.store, shoot, () => makeAuthority('ca', longValidity()));
+
+  /** After the end of the Shoot. */
+  forget = ({ namespace, name }: Place): void => this.store.remove(INTERNAL, namespace, name);
 
   /** What a Shoot's API server shows in a handshake. */
   serverOf(held: Held): SecureContext {

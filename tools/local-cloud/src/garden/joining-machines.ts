@@ -3,18 +3,21 @@ import type { JoinData } from '../compute/join-data.js';
 import type { JoiningMachine, JoinOutcome, ShootsOfMachines } from '../compute/machines.js';
 import { nodes, pods, secrets, shoots } from '../kube/kinds.js';
 import { clusterOf, collectionOf, type Held, type ObjectStore, objectOf } from '../kube/store.js';
-import { isReady, nodesOf, POOL, putNode, SYSTEM, setReady } from './nodes.js';
+import { isReady, type Node, nodesOf, POOL, providerIdOf, putNode, SYSTEM, setReady } from './nodes.js';
 import type { Secret } from './objects.js';
 import type { GardenParts } from './parts.js';
 import { findWorker, isServing, type Shoot } from './shoots/shoot.js';
 
 /** Joins machines to Shoots as nodes, and keeps track of them when the machines change. */
 export function joiningMachines(parts: GardenParts): ShootsOfMachines {
-  const { store, clock } = parts;
+  const { store, clock, authorities } = parts;
   return {
     join(machine, data) {
-      const held = shootFor(store, data);
-      if (held === null) return 'never';
+      // Shoots share an address. The certificate authority tells them apart.
+      const isOfIt = (shoot: Held): boolean =>
+        authorities.get(shoot).certificate.trim() === data.certificateAuthority.trim();
+      const held = store.list(shoots.plural).find(isOfIt);
+      if (held === undefined) return 'never';
       const known = store.list(collectionOf(clusterOf(held), secrets));
       if (!known.some((secret) => admits(objectOf(secret), data.bootstrapToken, clock.now()))) return 'never';
       if (!isServing(objectOf(held))) return 'later';
@@ -22,21 +25,16 @@ export function joiningMachines(parts: GardenParts): ShootsOfMachines {
     },
     heard(serverId, rebuild) {
       for (const shoot of store.list(shoots.plural)) {
-        for (const node of nodesOf(store, shoot)) {
-          const { joined } = node.simulation;
-          const ready = joined?.rebuild === rebuild;
-          if (joined?.serverId === serverId && isReady(node) !== ready) setReady(store, clusterOf(shoot), node, ready);
+        for (const held of nodesOf(store, shoot)) {
+          const { spec, status } = objectOf<Node>(held);
+          const ready = status.nodeInfo.bootID === String(rebuild);
+          if (spec.providerID === providerIdOf(serverId) && isReady(held) !== ready)
+            setReady(store, clusterOf(shoot), held, ready);
         }
       }
     },
   };
 }
-
-/** Shoots share an address. The certificate authority tells them apart. */
-const shootFor = (store: ObjectStore, { certificateAuthority }: JoinData): Held | null =>
-  store
-    .list(shoots.plural)
-    .find(({ simulation }) => simulation.authority?.certificate.trim() === certificateAuthority.trim()) ?? null;
 
 /** Whether this is the Secret of a presented token, `id.secret`, and the token is valid. One without an expiration never expires. */
 function admits({ type, data = {} }: Secret, shown: string, nowMs: number): boolean {
@@ -47,24 +45,27 @@ function admits({ type, data = {} }: Secret, shown: string, nowMs: number): bool
 }
 
 function joinTo(parts: GardenParts, shoot: Held, machine: JoiningMachine, data: JoinData): JoinOutcome {
-  const { store } = parts;
+  const { store, writes } = parts;
   const { serverId, rebuild, architecture } = machine;
   const cluster = clusterOf(shoot);
   const name = data.hostname || machine.name.toLowerCase();
   const { spec } = objectOf<Shoot>(shoot);
   const config = store.get(collectionOf(cluster, secrets), SYSTEM, data.secretName);
   const worker = findWorker(spec, config?.labels[POOL] ?? '');
-  const before = store.get(collectionOf(cluster, nodes), '', name);
+  const ref = { cluster, kind: nodes, namespace: '', name };
+  const before = writes.find(ref);
+  const providerID = serverId === null ? null : providerIdOf(serverId);
   // A node can join again from its own machine only.
-  const isTaken = before !== null && before.simulation.joined?.serverId !== serverId;
+  const isTaken = before !== null && (objectOf<Node>(before).spec.providerID ?? null) !== providerID;
   if (worker === undefined || (worker.machine.architecture ?? 'amd64') !== architecture || isTaken) return 'never';
-  const simulation = { joined: { serverId, rebuild } };
-  if (before !== null) setReady(store, cluster, before, true, simulation);
-  else {
-    const providerID = serverId === null ? null : `hcloud://${serverId}`;
-    putNode(parts, cluster, { name, worker, version: spec.kubernetes.version, providerID }, simulation);
+  const { version } = spec.kubernetes;
+  if (before === null) {
+    putNode(parts, cluster, { name, worker, version, providerID });
     addFirstPods(store, cluster, name);
   }
+  const held = writes.getHeld(ref);
+  const nodeInfo = { ...objectOf<Node>(held).status.nodeInfo, bootID: String(rebuild) };
+  setReady(store, cluster, held, true, { nodeInfo });
   return 'joined';
 }
 

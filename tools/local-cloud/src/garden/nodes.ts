@@ -7,7 +7,7 @@ import { clusterOf, collectionOf, type Held, type ObjectStore, objectOf } from '
 import type { Rule } from '../kube/writes.js';
 import { base64 } from './credentials.js';
 import type { GardenParts } from './parts.js';
-import { type Shoot, type Simulation, type Worker, workersOf } from './shoots/shoot.js';
+import { type Shoot, type Worker, workersOf } from './shoots/shoot.js';
 
 export interface Node extends KubeObject {
   metadata: KubeObject['metadata'] & { name: string; labels: Record<string, string> };
@@ -15,7 +15,7 @@ export interface Node extends KubeObject {
   status: {
     addresses: readonly { type: string; address: string }[];
     conditions: readonly { type: string; status: string }[];
-    nodeInfo: { kubeletVersion: string };
+    nodeInfo: { kubeletVersion: string; bootID?: string };
   };
 }
 
@@ -28,23 +28,29 @@ export const POOL = 'worker.gardener.cloud/pool';
 /** The nodes of a Shoot, by name: one for each machine, and those that joined by themselves. */
 export const nodesOf = (store: ObjectStore, shoot: Place): Held[] => store.list(collectionOf(clusterOf(shoot), nodes));
 
-/** The nodes of the Shoot's own machines. Each is also a server of the provider. */
-export const machinesOf = (store: ObjectStore, shoot: Place): Held[] =>
-  nodesOf(store, shoot).filter(({ simulation }) => simulation.joined === undefined);
+/** The number of a machine's server: stable for a name, and distinct from ids of other servers. */
+export const idOf = (name: string): number =>
+  2 ** 40 + Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 9), 16);
+
+export const providerIdOf = (serverId: number): string => `hcloud://${serverId}`;
+
+/** Whether a node is one of the Shoot's own machines. Each is also a server of the provider. */
+export const isMachine = (held: Held): boolean =>
+  objectOf<Node>(held).spec.providerID === providerIdOf(idOf(held.name));
 
 export const isReady = (held: Held): boolean => objectOf<Node>(held).status.conditions[0]?.status === 'True';
 
-/** Says whether a node reports its status. A silent one is not ready. */
+/** Says whether a node reports its status. A silent one is not ready. @param change of its status */
 export function setReady(
   store: ObjectStore,
   cluster: string,
   held: Held,
   ready: boolean,
-  simulation = held.simulation,
+  change: Partial<Node['status']> = {},
 ): void {
   const node = objectOf<Node>(held);
   const conditions = [{ type: 'Ready', status: ready ? 'True' : 'Unknown' }];
-  store.put(collectionOf(cluster, nodes), { ...node, status: { ...node.status, conditions } }, simulation);
+  store.put(collectionOf(cluster, nodes), { ...node, status: { ...node.status, conditions, ...change } });
 }
 
 const VERSION = 'worker.gardener.cloud/kubernetes-version';
@@ -53,11 +59,12 @@ const VERSION = 'worker.gardener.cloud/kubernetes-version';
 export const nodeRule: Rule = {
   admit(object, old) {
     const { metadata, spec } = object as Node;
+    const before = (old as Node | null)?.status;
     object.status = {
       addresses: publicAddresses(spec.providerID ?? metadata.name).map((address) => ({ type: 'ExternalIP', address })),
       conditions: [{ type: 'Ready', status: 'True' }],
-      ...(old?.status as object | undefined),
-      nodeInfo: { kubeletVersion: `v${metadata.labels[VERSION]}` },
+      ...before,
+      nodeInfo: { ...before?.nodeInfo, kubeletVersion: `v${metadata.labels[VERSION]}` },
     };
   },
 };
@@ -67,7 +74,6 @@ export function putNode(
   { writes }: GardenParts,
   cluster: string,
   { name, worker, version, providerID }: { name: string; worker: Worker; version: string; providerID: string | null },
-  simulation?: Simulation,
 ): void {
   const own = { 'kubernetes.io/hostname': name, [POOL]: worker.name, [VERSION]: version };
   const body = {
@@ -77,7 +83,7 @@ export function putNode(
     spec: providerID === null ? {} : { providerID },
   };
   const patch = { type: 'apply', body, force: true } as const;
-  writes.patch({ cluster, kind: nodes, namespace: '', name }, patch, 'machine-controller', simulation);
+  writes.patch({ cluster, kind: nodes, namespace: '', name }, patch, 'machine-controller');
 }
 
 /** Gives the cluster of a Shoot the nodes of its machines, and the Secrets that node agents read. */
@@ -87,11 +93,11 @@ export function settleCluster(parts: GardenParts, shoot: Shoot): void {
   const cluster = clusterOf({ namespace, name: shootName });
   const wanted = machineNamesOf(shoot);
   const { version } = shoot.spec.kubernetes;
-  for (const { name } of machinesOf(store, { namespace, name: shootName })) {
+  for (const { name } of nodesOf(store, { namespace, name: shootName }).filter(isMachine)) {
     if (!wanted.has(name)) store.remove(collectionOf(cluster, nodes), '', name);
   }
   for (const [name, worker] of wanted) {
-    putNode(parts, cluster, { name, worker, version, providerID: `hcloud://${idOf(name)}` });
+    putNode(parts, cluster, { name, worker, version, providerID: providerIdOf(idOf(name)) });
   }
   settleConfigs(store, cluster, shoot);
 }
@@ -116,10 +122,6 @@ function machineNamesOf(shoot: Shoot): Map<string, Worker> {
   }
   return names;
 }
-
-/** The number of a machine's server: stable for a name, and distinct from ids of other servers. */
-export const idOf = (name: string): number =>
-  2 ** 40 + Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 9), 16);
 
 const AGENT_VERSION = 'v1.150.0';
 const AGENT_IMAGE = `europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:${AGENT_VERSION}`;

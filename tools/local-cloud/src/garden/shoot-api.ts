@@ -10,7 +10,7 @@ import { clusterKinds, definitions, type Kind, nodes, pods, secrets, shoots } fr
 import { equalJson, fieldAt } from '../kube/object.js';
 import { listed } from '../kube/reads.js';
 import { buildKubeApi, type KubePath, type OwnRequest, readPath, type Visitor, visitorOf } from '../kube/serve-kube.js';
-import { clusterOf, collectionOf, type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import { clusterOf, collectionOf, type ObjectStore, objectOf } from '../kube/store.js';
 import type { Rule } from '../kube/writes.js';
 import { LOOPBACK, listen } from '../listen.js';
 import { shootNamed } from './credentials.js';
@@ -122,7 +122,7 @@ const ofViewers = [{ apiGroups: ['*'], resources: readable, verbs: ['get', 'list
  * Lets in who shows a certificate of the Shoot, which is checked here because the TLS library would use the machine's clock. A
  * kubeconfig for viewers opens neither Secrets nor writes. If the API server is down, the connection drops as if nothing listened.
  */
-function enter({ store, clock }: GardenParts, { socket }: Request): Visitor | null {
+function enter({ store, clock, authorities }: GardenParts, { socket }: Request): Visitor | null {
   const tls = socket as TLSSocket;
   const held = shootNamed(store, String(tls.servername ?? ''));
   if (held === null || !isServing(objectOf(held))) {
@@ -130,7 +130,7 @@ function enter({ store, clock }: GardenParts, { socket }: Request): Visitor | nu
     return null;
   }
   const shown = tls.getPeerX509Certificate();
-  if (shown === undefined || !isOf(held, shown, clock.now())) throw unauthorized();
+  if (shown === undefined || !isIssuedBy(authorities.get(held), shown, clock.now())) throw unauthorized();
   const isViewer = /^O=gardener\.cloud:project:viewers$/m.test(shown.subject);
   return {
     cluster: clusterOf(held),
@@ -139,9 +139,8 @@ function enter({ store, clock }: GardenParts, { socket }: Request): Visitor | nu
   };
 }
 
-function isOf({ simulation: { authority } }: Held, shown: X509Certificate, nowMs: number): boolean {
-  if (authority === undefined) return false;
-  const issuer = new X509Certificate(authority.certificate);
+function isIssuedBy({ certificate }: KeyPair, shown: X509Certificate, nowMs: number): boolean {
+  const issuer = new X509Certificate(certificate);
   const isCurrent = Date.parse(shown.validFrom) <= nowMs && nowMs <= Date.parse(shown.validTo);
   return isCurrent && shown.checkIssued(issuer) && shown.verify(issuer.publicKey);
 }

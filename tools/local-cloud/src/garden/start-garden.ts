@@ -39,11 +39,11 @@ export async function startGarden(
   options: GardenOptions,
 ) {
   const { dataDir } = options;
-  const { authority, tokens } = openCredentials(dataDir);
-  const server = issueGardenServer(authority);
   const journal = openJournal(dataDir, 'garden.jsonl');
   const settings: GardenSettings = { ...defaultSettings, ...options.garden };
   const store = new ObjectStore(journal);
+  const { authority, tokens } = openCredentials(store);
+  const server = issueGardenServer(authority);
   const rules = gardenRules(store, clock, settings);
   const ruleOf = ({ cluster, kind }: Ref) => (cluster === GARDEN ? rules : clusterRules)[kind.plural] ?? {};
   const writes = new Writes(store, clock, ruleOf);

@@ -1,4 +1,3 @@
-import type { Simulation } from '../garden/shoots/shoot.js';
 import type { Journal } from '../journal.js';
 import type { Labels } from '../labels.js';
 import { StatusError } from './errors.js';
@@ -15,8 +14,6 @@ export interface Held {
   readonly object: KubeObject;
   /** Its JSON. Lists and watches send it unchanged. */
   readonly text: string;
-  /** The course of a Shoot, or the machine of a node: kept with the object but never served. */
-  readonly simulation: Simulation;
 }
 
 export interface StoreEvent {
@@ -29,7 +26,6 @@ export interface StoreEvent {
 }
 
 type Listener = (event: StoreEvent) => void;
-type Kept = Pick<Held, 'object' | 'simulation'>;
 
 export const keyOf = ({ namespace, name }: Pick<Held, 'namespace' | 'name'>): string => `${namespace}/${name}`;
 
@@ -68,9 +64,8 @@ export class ObjectStore {
   constructor(private readonly journal: Journal) {
     for (const [key, value] of journal.kept) {
       const [collection = '', place = ''] = key.split(' ');
-      const { object, simulation } = value as Kept;
       if (key === VERSION) this.#version = value as number;
-      else this.#of(collection).set(place, heldOf(object, simulation));
+      else this.#of(collection).set(place, heldOf(value as KubeObject));
     }
     this.forgetHistory();
   }
@@ -89,21 +84,15 @@ export class ObjectStore {
     return entries.map(([, held]) => held);
   }
 
-  /** Stores an object as a new version. @param simulation undefined keeps it */
-  put(collection: string, object: KubeObject, simulation?: Simulation): Held {
-    const { namespace = '', name = '' } = object.metadata;
-    const previous = this.get(collection, namespace, name);
+  /** Stores an object as a new version. The journal has it before memory, so that nothing visible can be lost. */
+  put(collection: string, object: KubeObject): Held {
     const version = this.#version + 1;
-    const held = heldOf(versioned(object, version), simulation ?? previous?.simulation ?? {});
-    this.#keep(collection, held, [VERSION, version]);
+    const held = heldOf(versioned(object, version));
+    const previous = this.get(collection, held.namespace, held.name);
+    this.journal.keep([`${collection} ${keyOf(held)}`, held.object], [VERSION, version]);
+    this.#of(collection).set(keyOf(held), held);
     this.#report({ collection, type: previous === null ? 'ADDED' : 'MODIFIED', version, held, previous });
     return held;
-  }
-
-  /** Changes what is kept with an object. Sends no event and keeps the version. */
-  simulate(collection: string, { namespace, name }: Held, simulation: Simulation): Held | null {
-    const current = this.get(collection, namespace, name);
-    return current && this.#keep(collection, { ...current, simulation });
   }
 
   remove(collection: string, namespace: string, name: string): void {
@@ -112,7 +101,7 @@ export class ObjectStore {
     const version = this.#version + 1;
     this.journal.keep([`${collection} ${keyOf(previous)}`, null], [VERSION, version]);
     this.#of(collection).delete(keyOf(previous));
-    const held = heldOf(versioned(previous.object, version), {});
+    const held = heldOf(versioned(previous.object, version));
     this.#report({ collection, type: 'DELETED', version, held, previous });
   }
 
@@ -151,14 +140,6 @@ export class ObjectStore {
     for (const listener of [...this.#listeners]) listener(event);
   }
 
-  /** Writes the journal before memory, so that nothing visible can be lost. */
-  #keep(collection: string, held: Held, ...more: [string, unknown][]): Held {
-    const { object, simulation } = held;
-    this.journal.keep([`${collection} ${keyOf(held)}`, { object, simulation } satisfies Kept], ...more);
-    this.#of(collection).set(keyOf(held), held);
-    return held;
-  }
-
   #of(collection: string): Map<string, Held> {
     const held = this.#held.get(collection) ?? new Map<string, Held>();
     this.#held.set(collection, held);
@@ -171,7 +152,7 @@ const versioned = (object: KubeObject, version: number): KubeObject => ({
   metadata: { ...object.metadata, resourceVersion: String(version) },
 });
 
-function heldOf(object: KubeObject, simulation: Simulation): Held {
+function heldOf(object: KubeObject): Held {
   const { namespace = '', name = '', uid = '', labels = {} } = object.metadata;
-  return { namespace, name, uid, labels, object, text: JSON.stringify(object), simulation };
+  return { namespace, name, uid, labels, object, text: JSON.stringify(object) };
 }

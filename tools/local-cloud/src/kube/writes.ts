@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../clock.js';
-import type { Simulation } from '../garden/shoots/shoot.js';
 import { alreadyExists, badRequest, conflict, invalidObject, notFound, StatusError } from './errors.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
 import { apiVersionOf, type Kind, namespaces } from './kinds.js';
@@ -70,9 +69,8 @@ export class Writes {
     return this.#store(ref, made, null);
   }
 
-  /** @param simulation kept with the object; undefined keeps what was there */
-  patch(ref: Ref, patch: Patch, fieldManager: string, simulation?: Simulation): KubeObject {
-    if (patch.type === 'apply') return this.#apply(ref, patch, fieldManager, simulation);
+  patch(ref: Ref, patch: Patch, fieldManager: string): KubeObject {
+    if (patch.type === 'apply') return this.#apply(ref, patch, fieldManager);
     const old = this.get(ref);
     const patched = patch.type === 'json' ? jsonPatch(old, patch.body) : mergePatch(old, patch.body);
     if (!isFields(patched) || !isFields(patched.metadata))
@@ -106,12 +104,7 @@ export class Writes {
       .object;
   }
 
-  #apply(
-    ref: Ref,
-    { body, force }: Patch & { type: 'apply' },
-    fieldManager: string,
-    simulation: Simulation | undefined,
-  ): KubeObject {
+  #apply(ref: Ref, { body, force }: Patch & { type: 'apply' }, fieldManager: string): KubeObject {
     const { kind, namespace, name } = ref;
     if (!isFields(body) || body.apiVersion !== apiVersionOf(kind))
       throw badRequest(`the body is no ${kind.kind} of ${apiVersionOf(kind)}`);
@@ -129,10 +122,10 @@ export class Writes {
       const why = `uid mismatch: the provided object specified uid ${declared.metadata.uid}, and no existing object was found`;
       throw conflict(kind, name, why);
     }
-    return this.#store(ref, applied(old, declared, this.#manager(fieldManager), force), old, simulation);
+    return this.#store(ref, applied(old, declared, this.#manager(fieldManager), force), old);
   }
 
-  #store(ref: Ref, next: KubeObject, old: KubeObject | null, simulation?: Simulation): KubeObject {
+  #store(ref: Ref, next: KubeObject, old: KubeObject | null): KubeObject {
     // A copy: parts of it are those of the stored object, and rules fill in what is missing.
     const object = structuredClone(next);
     // The clusters of Shoots take objects of every namespace.
@@ -143,7 +136,7 @@ export class Writes {
     this.ruleOf(ref).admit?.(object, old);
     if (old !== null && equalJson(timeless(object), timeless(old))) return old;
     const collection = collectionOf(ref.cluster, ref.kind);
-    const held = this.store.put(collection, object, simulation);
+    const held = this.store.put(collection, object);
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0)
       this.store.remove(collection, ref.namespace, ref.name);

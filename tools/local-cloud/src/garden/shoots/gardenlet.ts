@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto';
-import { DueQueue, timestamp } from '../../clock.js';
+import { setTimeout as wait } from 'node:timers/promises';
+import { timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
 import { nodes, shoots } from '../../kube/kinds.js';
-import { clusterIn, type Held, keyOf, objectOf } from '../../kube/store.js';
+import { clusterIn, type Held, objectOf } from '../../kube/store.js';
+import { inGarden, type Ref } from '../../kube/writes.js';
 import { projectOf } from '../admission.js';
 import { nodesOf, settleCluster } from '../nodes.js';
 import type { GardenParts } from '../parts.js';
-import { API_SERVER_UP, finalCodes, nextStep, type Task, tasksOf } from './flows.js';
+import { API_SERVER_UP, dueOf, type FlowFault, finalCodes, type Task, taskMsOf, tasksOf } from './flows.js';
 import { checkedHealth, isCheckDue, uncheckedHealth } from './health.js';
 import { tokenFaultOf } from './provider.js';
 import {
-  type Flow,
-  type FlowFault,
   type LastOperation,
   type OperationType,
   type Shoot,
+  type ShootSpec,
   type ShootStatus,
-  type Simulation,
   wantsHibernation,
 } from './shoot.js';
 
@@ -39,95 +39,104 @@ type StatusChange = { readonly [F in keyof ShootStatus]?: ShootStatus[F] | undef
 /** Takes Shoots through their flows, like the scheduler and gardenlet. Uses no timer for a Shoot at rest. */
 export class Gardenlet {
   readonly faults = new HeldRules<ShootFault>();
-  readonly #queue: DueQueue;
+  /** What ends the work on a Shoot, by its uid. */
+  readonly #works = new Map<string, AbortController>();
   readonly #unsubscribe: () => void;
+  #cleared = Promise.withResolvers<void>();
 
   constructor(
     private readonly parts: GardenParts,
     private readonly addresses: NonNullable<ShootStatus['advertisedAddresses']>,
   ) {
-    this.#queue = new DueQueue(parts.clock, (key) => this.#run(key));
     for (const held of parts.store.list(shoots.plural)) this.#consider(held);
     this.#unsubscribe = parts.store.subscribe(({ collection, type, held }) => {
-      if (collection === shoots.plural && type === 'DELETED') this.#queue.remove(keyOf(held));
+      if (collection === shoots.plural && type === 'DELETED') this.#end(held.uid);
       else if (collection === shoots.plural) this.#consider(held);
-      const cluster = clusterIn(collection, nodes);
-      if (cluster !== null) this.#lookAtNodes(cluster);
+      const [namespace = '', name = ''] = clusterIn(collection, nodes)?.split('/') ?? [];
+      const shoot = parts.store.get(shoots.plural, namespace, name);
+      if (shoot !== null) this.#consider(shoot);
     });
   }
 
   close(): void {
     this.#unsubscribe();
-    this.#queue.close();
+    for (const uid of [...this.#works.keys()]) this.#end(uid);
   }
 
   /** Removes all faults. Stuck flows continue. */
   clearFaults(): void {
     this.faults.clear();
-    for (const held of this.parts.store.list(shoots.plural)) {
-      const { flow } = held.simulation;
-      if (flow?.fault?.stuck === true) this.#simulate(held, { ...held.simulation, flow: { ...flow, fault: null } });
-    }
+    this.#cleared.resolve();
+    this.#cleared = Promise.withResolvers();
   }
 
-  #simulate(held: Held, simulation: Simulation): void {
-    const changed = this.parts.store.simulate(shoots.plural, held, simulation);
-    if (changed !== null) this.#consider(changed);
+  #end(uid: string): void {
+    this.#works.get(uid)?.abort();
+    this.#works.delete(uid);
   }
 
-  #consider(held: Held): void {
-    const due = nextStep(objectOf(held), held.simulation, this.parts.settings);
-    if (due === null) this.#queue.remove(keyOf(held));
-    else if (!this.#queue.has(keyOf(held))) this.#queue.add(keyOf(held), due.afterMs);
+  #consider({ uid, namespace, name }: Held): void {
+    const ref = inGarden(shoots, namespace, name);
+    if (this.#works.has(uid) || this.#dueOf(ref) === null) return;
+    const end = new AbortController();
+    this.#works.set(uid, end);
+    this.#work(ref, uid, end.signal).catch((error: unknown) => {
+      if (!end.signal.aborted) throw error;
+    });
   }
 
-  /** Schedules a health check if its result would differ. */
-  #lookAtNodes(cluster: string): void {
-    const held = this.#find(cluster);
-    if (held === null || held.simulation.careDue === true) return;
-    if (isCheckDue(objectOf(held), nodesOf(this.parts.store, held)))
-      this.#simulate(held, { ...held.simulation, careDue: true });
-  }
-
-  #find(key: string): Held | null {
-    const [namespace = '', name = ''] = key.split('/');
-    return this.parts.store.get(shoots.plural, namespace, name);
-  }
-
-  #run(key: string): void {
-    const held = this.#find(key);
-    const step = held && nextStep(objectOf(held), held.simulation, this.parts.settings);
-    if (held === null || step === null) return;
+  #dueOf(ref: Ref) {
+    const held = this.parts.writes.find(ref);
+    if (held === null) return null;
     const shoot = objectOf<Shoot>(held);
-    const { flow, careDue, ...atRest } = held.simulation;
-    if (step.what === 'schedule') this.#schedule(shoot);
-    else if (step.what === 'start') this.#start(shoot, step.type, held.simulation);
-    else if (flow !== undefined) this.#advance(shoot, flow, { ...atRest, ...(careDue === true ? { careDue } : {}) });
-    else this.#put(shoot, checkedHealth(shoot, nodesOf(this.parts.store, held), this.#now()), atRest);
+    return dueOf(shoot, isCheckDue(shoot, nodesOf(this.parts.store, held)), this.parts.settings);
+  }
+
+  /** Does one thing after the other until nothing is due. */
+  async #work(ref: Ref, uid: string, signal: AbortSignal): Promise<void> {
+    for (let due = this.#dueOf(ref); due !== null; due = this.#dueOf(ref)) {
+      await wait(due.afterMs, undefined, { signal });
+      // The Shoot may have changed meanwhile.
+      const what = this.#dueOf(ref)?.what;
+      if (what === 'schedule') this.#schedule(ref);
+      else if (what === 'check') this.#check(ref);
+      else if (what !== undefined) await this.#flow(ref, what, signal);
+    }
+    this.#works.delete(uid);
   }
 
   /** Binds a Shoot to a seed. */
-  #schedule({ metadata, spec, ...shoot }: Shoot): void {
+  #schedule(ref: Ref): void {
+    const { metadata, spec, ...shoot } = this.#read(ref);
     const generation = (metadata.generation ?? 1) + 1;
     this.#put({ ...shoot, metadata: { ...metadata, generation }, spec: { ...spec, seedName: 'seed-eu' } } as Shoot, {});
   }
 
-  /** Starts a flow with the current specification. */
-  #start(shoot: Shoot, type: OperationType, simulation: Simulation): void {
-    const { metadata, spec, status } = shoot;
-    const { generation, namespace = '', name, finalizers = [] } = metadata;
-    const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === generation;
-    const change: StatusChange = {
-      uid: status.uid || randomUUID(),
-      technicalID: status.technicalID || `shoot--${projectOf(this.parts.store, namespace)}--${name}`,
-      seedName: spec.seedName,
-      observedGeneration: generation,
-      retryCycleStartTime: (isRetry ? status.retryCycleStartTime : undefined) ?? this.#now(),
-      lastOperation: this.#operation(type, 'Processing', 0, `${type} of Shoot cluster initialized.`),
-    };
-    const ours = { ...metadata, finalizers: [...new Set([...finalizers, FINALIZER])] };
-    const flow: Flow = { type, step: 0, spec, fault: this.#faultOf(shoot, type) };
-    this.#put({ ...shoot, metadata: ours }, change, { ...simulation, flow });
+  #check(ref: Ref): void {
+    const shoot = this.#read(ref);
+    this.#put(shoot, checkedHealth(shoot, nodesOf(this.parts.store, ref), this.#now()));
+  }
+
+  /** Performs the tasks of a flow with the specification from its start. A restart of the process starts it again. */
+  async #flow(ref: Ref, type: OperationType, signal: AbortSignal): Promise<void> {
+    const shoot = this.#read(ref);
+    const tasks = tasksOf(type);
+    const pause = () => wait(taskMsOf(type, this.#read(ref), this.parts.settings), undefined, { signal });
+    let fault = this.#faultOf(shoot, type);
+    this.#start(shoot, type);
+    for (const [index, task] of tasks.entries()) {
+      if (fault?.stuck === true && index >= tasks.length / 2) {
+        await this.#cleared.promise;
+        fault = null;
+      }
+      await pause();
+      if (fault !== null && fault.stuck !== true && index === tasks.length - 1)
+        return this.#fail(ref, type, task, fault);
+      this.#advance(ref, type, task);
+    }
+    await pause();
+    if (type === 'Delete') this.#finishDeletion(ref);
+    else this.#finish(ref, type, shoot.spec);
   }
 
   #faultOf(shoot: Shoot, type: OperationType): FlowFault | null {
@@ -139,57 +148,66 @@ export class Gardenlet {
     return this.faults.take(fits)?.effect ?? tokenFaultOf(this.parts, shoot);
   }
 
-  /** Performs the next task of the flow: it goes on, fails or completes. */
-  #advance(shoot: Shoot, flow: Flow, atRest: Simulation): void {
-    const { type, step, fault } = flow;
-    const tasks = tasksOf(type);
-    const task = tasks[step];
-    if (task === undefined) this.#finish(shoot, flow, atRest);
-    else if (fault !== null && fault.stuck !== true && step === tasks.length - 1)
-      this.#fail(shoot, type, task, fault, atRest);
-    else {
-      const isUp = type !== 'Delete' && task.progress >= API_SERVER_UP;
-      const lastOperation = this.#operation(type, 'Processing', task.progress, task.name);
-      const change = { ...(isUp ? { advertisedAddresses: this.addresses } : {}), lastOperation };
-      this.#put(shoot, change, { ...atRest, flow: { ...flow, step: step + 1 } });
-    }
+  #start(shoot: Shoot, type: OperationType): void {
+    const { metadata, spec, status } = shoot;
+    const { generation, namespace = '', name, finalizers = [] } = metadata;
+    const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === generation;
+    const change: StatusChange = {
+      uid: status.uid || randomUUID(),
+      technicalID: status.technicalID || `shoot--${projectOf(this.parts.store, namespace)}--${name}`,
+      seedName: spec.seedName,
+      observedGeneration: generation,
+      retryCycleStartTime: (isRetry ? status.retryCycleStartTime : undefined) ?? this.#now(),
+      lastOperation: this.#operation(type, 'Processing', 0, `${type} of Shoot cluster initialized.`),
+    };
+    this.#put({ ...shoot, metadata: { ...metadata, finalizers: [...new Set([...finalizers, FINALIZER])] } }, change);
   }
 
-  #fail(shoot: Shoot, type: OperationType, task: Task, fault: FlowFault, atRest: Simulation): void {
+  #advance(ref: Ref, type: OperationType, { progress, name }: Task): void {
+    const isUp = type !== 'Delete' && progress >= API_SERVER_UP;
+    const lastOperation = this.#operation(type, 'Processing', progress, name);
+    this.#put(this.#read(ref), { ...(isUp ? { advertisedAddresses: this.addresses } : {}), lastOperation });
+  }
+
+  #fail(ref: Ref, type: OperationType, { progress, name }: Task, fault: FlowFault): void {
     const { codes = [], message = 'the flow was made to fail' } = fault;
     const isFinal = codes.some((code) => finalCodes.has(code));
-    const description = `task ${JSON.stringify(task.name)} failed: ${message}`;
+    const description = `task ${JSON.stringify(name)} failed: ${message}`;
     const words = `Flow encountered task errors: [${description}]`;
-    const change: StatusChange = {
-      lastErrors: [{ description, taskID: task.name, codes, lastUpdateTime: this.#now() }],
-      lastOperation: this.#operation(type, isFinal ? 'Failed' : 'Error', task.progress, words),
+    this.#put(this.#read(ref), {
+      lastErrors: [{ description, taskID: name, codes, lastUpdateTime: this.#now() }],
+      lastOperation: this.#operation(type, isFinal ? 'Failed' : 'Error', progress, words),
       ...(isFinal ? { retryCycleStartTime: undefined } : {}),
-    };
-    this.#put(shoot, change, atRest);
+    });
   }
 
-  #finish(shoot: Shoot, { type, spec }: Flow, atRest: Simulation): void {
-    const { namespace = '', name = '', finalizers = [] } = shoot.metadata;
-    const lastOperation = this.#operation(type, 'Succeeded', 100, `${type} of Shoot cluster has been successful.`);
-    const change: StatusChange = { lastOperation, lastErrors: undefined, retryCycleStartTime: undefined };
-    if (type === 'Delete') {
-      // Gardener takes away its own finalizer only.
-      const others = finalizers.filter((each) => each !== FINALIZER);
-      if (others.length === 0) this.parts.store.remove(shoots.plural, namespace, name);
-      else this.#put({ ...shoot, metadata: { ...shoot.metadata, finalizers: others } }, change, atRest);
-      return;
-    }
+  #finish(ref: Ref, type: OperationType, spec: ShootSpec): void {
+    const shoot = this.#read(ref);
     const hibernated = wantsHibernation(spec);
-    // Nothing is lost if the process is killed after it: the flow then does its last step again.
+    // Nothing is lost if the process is killed after it: the flow then starts again.
     settleCluster(this.parts, { ...shoot, spec, status: { ...shoot.status, hibernated } });
-    const health = uncheckedHealth(shoot.status, this.#now());
-    this.#put(shoot, { ...change, hibernated, ...health }, { ...atRest, careDue: true });
+    this.#put(shoot, { ...this.#success(type), hibernated, ...uncheckedHealth(shoot.status, this.#now()) });
   }
 
-  /** @param simulation undefined keeps it */
-  #put(shoot: Shoot, change: StatusChange, simulation?: Simulation): void {
-    this.parts.store.put(shoots.plural, { ...shoot, status: { ...shoot.status, ...change } }, simulation);
+  /** Gardener takes away its own finalizer only. */
+  #finishDeletion(ref: Ref): void {
+    const { metadata, ...shoot } = this.#read(ref);
+    const finalizers = (metadata.finalizers ?? []).filter((each) => each !== FINALIZER);
+    if (finalizers.length === 0) this.parts.store.remove(shoots.plural, ref.namespace, ref.name);
+    else this.#put({ ...shoot, metadata: { ...metadata, finalizers } } as Shoot, this.#success('Delete'));
   }
+
+  #read = (ref: Ref): Shoot => this.parts.writes.get<Shoot>(ref);
+
+  #put(shoot: Shoot, change: StatusChange): void {
+    this.parts.store.put(shoots.plural, { ...shoot, status: { ...shoot.status, ...change } });
+  }
+
+  #success = (type: OperationType): StatusChange => ({
+    lastOperation: this.#operation(type, 'Succeeded', 100, `${type} of Shoot cluster has been successful.`),
+    lastErrors: undefined,
+    retryCycleStartTime: undefined,
+  });
 
   #operation = (
     type: OperationType,

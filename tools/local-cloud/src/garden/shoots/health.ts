@@ -1,5 +1,5 @@
 import type { Held } from '../../kube/store.js';
-import { isReady, POOL } from '../nodes.js';
+import { isMachine, isReady, POOL } from '../nodes.js';
 import { type Condition, type Shoot, type ShootStatus, workersOf } from './shoot.js';
 
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
@@ -63,7 +63,7 @@ function nodeTroubleOf(spec: Shoot['spec'], nodes: readonly Held[]): Finding | n
   const isManaged = ({ object: { metadata } }: Held): boolean =>
     metadata.annotations?.['node.machine.sapcloud.io/not-managed-by-mcm'] !== '1';
   const managed = nodes.filter(isManaged).length;
-  const desired = nodes.filter(({ simulation }) => simulation.joined === undefined).length;
+  const desired = nodes.filter(isMachine).length;
   if (managed === desired) return null;
   const message = `too many worker nodes are registered (${managed}/${desired})`;
   return { status: 'False', reason: 'NodesScalingDown', message };
@@ -71,6 +71,7 @@ function nodeTroubleOf(spec: Shoot['spec'], nodes: readonly Held[]): Finding | n
 
 /** Whether the status does not say yet what a check would find. */
 export function isCheckDue({ spec, status }: Shoot, nodes: readonly Held[]): boolean {
+  if (status.conditions?.some((condition) => condition.status === 'Progressing')) return true;
   const reported = status.conditions?.find(({ type }) => type === NODES);
   if (reported === undefined || status.hibernated) return false;
   const found = nodeTroubleOf(spec, nodes);

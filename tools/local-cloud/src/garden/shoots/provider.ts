@@ -1,9 +1,10 @@
 import { credentialsBindings, secrets, shoots } from '../../kube/kinds.js';
 import { type ObjectStore, objectOf } from '../../kube/store.js';
-import { idOf, machinesOf, POOL } from '../nodes.js';
+import { idOf, isMachine, nodesOf, POOL } from '../nodes.js';
 import type { CredentialsBinding, Secret } from '../objects.js';
 import type { GardenParts } from '../parts.js';
-import { type FlowFault, findWorker, type Shoot } from './shoot.js';
+import type { FlowFault } from './flows.js';
+import { findWorker, type Shoot } from './shoot.js';
 
 const tokenFaults = {
   unknown: {
@@ -38,7 +39,8 @@ export function providerNodesOf({ store, projectTokens }: GardenParts, project: 
     const shoot = objectOf<Shoot>(held);
     const token = tokenOf(store, shoot);
     if (token === null || projectTokens.projectOf(token) !== project) return [];
-    return machinesOf(store, held).map(({ name, labels, object }) => ({
+    const machines = nodesOf(store, held).filter(isMachine);
+    return machines.map(({ name, labels, object }) => ({
       id: idOf(name),
       name,
       created: object.metadata.creationTimestamp ?? '',
