@@ -82,7 +82,7 @@ function resolve(question: { name: string; type: string }, zones: Zones): Resolu
 
 function zoneOf(name: string, zones: Zones): HeldZone | null {
   const labels = name.split('.');
-  const known = zones.list();
+  const known = zones.served();
   for (const index of labels.keys()) {
     const zone = known.find(({ facts }) => facts.name === labels.slice(index).join('.'));
     if (zone !== undefined) return zone;

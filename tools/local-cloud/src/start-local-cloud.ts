@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
 import { buildAdminApp } from './admin/admin-app.js';
-import { createClock } from './clock.js';
+import { Clock } from './clock.js';
 import type { Cloud } from './cloud.js';
 import { startMachines } from './compute/machines.js';
 import { Servers } from './compute/servers.js';
@@ -62,7 +62,7 @@ export interface LocalCloud {
 /** Starts the local cloud and returns once all addresses answer. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const { tokens, dataDir, actionMs = 150, requestsPerHour = 3600 } = options;
-  const clock = createClock();
+  const clock = new Clock();
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
   const calls = new Calls();
   const names = options.zones.map(({ name }) => name);

@@ -1,4 +1,4 @@
-import { type Clock, DueQueue } from '../clock.js';
+import type { Clock } from '../clock.js';
 import { type JoinData, readJoinData } from './join-data.js';
 import type { Server, Servers } from './servers.js';
 
@@ -30,19 +30,20 @@ const RETRY_MS = 1000;
  * @param joinMs time from the end of a rebuild until the machine is a node, in milliseconds. Read on each use
  */
 export function startMachines(servers: Servers, clock: Clock, shoots: ShootsOfMachines, joinMs: () => number) {
-  const queue = new DueQueue(clock, (key) => consider(Number(key)));
+  const timers = new Map<number, NodeJS.Timeout>();
+  const considerIn = (id: number, ms: number): void => void timers.set(id, setTimeout(consider, ms, id));
 
   function consider(id: number): void {
     const now = clock.now();
     const server = servers.find(id);
     const [last] = server?.actions ?? [];
     if (server === null || last === undefined) return;
-    queue.remove(String(id));
+    clearTimeout(timers.get(id));
     shoots.heard(id, server.isRebuilding ? null : server.rebuild);
     const dueAt = last.finishesAt + (server.isRebuilding ? 0 : joinMs());
-    if (now < dueAt) queue.add(String(id), dueAt - now);
+    if (now < dueAt) considerIn(id, dueAt - now);
     else if (server.rebuild !== null && server.rebuild !== server.firstBoot && boot(server) === 'later')
-      queue.add(String(id), RETRY_MS);
+      considerIn(id, RETRY_MS);
   }
 
   function boot(server: Server): JoinOutcome {
@@ -60,7 +61,7 @@ export function startMachines(servers: Servers, clock: Clock, shoots: ShootsOfMa
   return {
     async close() {
       unsubscribe();
-      queue.close();
+      for (const timer of timers.values()) clearTimeout(timer);
     },
   };
 }
