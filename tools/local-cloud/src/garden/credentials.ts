@@ -10,10 +10,10 @@ import { stringify } from 'yaml';
 import { type Clock, timestamp } from '../clock.js';
 import { type AccountName, accountNames } from '../garden-accounts.js';
 import { invalidObject } from '../kube/errors.js';
-import { shoots } from '../kube/kinds.js';
+import { apiVersionOf, internalSecrets, shoots } from '../kube/kinds.js';
 import { fieldAt } from '../kube/object.js';
 import type { OwnRequest } from '../kube/serve-kube.js';
-import { type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import { type Held, inGarden, type ObjectStore, type Ref } from '../kube/store.js';
 import { LOOPBACK } from '../listen.js';
 import type { Shoot } from './shoots/shoot.js';
 
@@ -32,18 +32,20 @@ const longValidity = () => ({
   notAfter: new Date(Date.now() + 3650 * DAY_MS),
 });
 
-type Place = Pick<Held, 'namespace' | 'name'>;
-
-/** Gardener's kind for secrets that no client reads. It is not served. */
-const INTERNAL = 'internalsecrets';
+type Place = Pick<Ref, 'namespace' | 'name'>;
 
 /** A secret of the store, made on first use. */
 function internal<T>(store: ObjectStore, { namespace, name }: Place, make: () => T): T {
-  const held = store.get(INTERNAL, namespace, name);
+  const ref = inGarden(internalSecrets, namespace, name);
+  const held = store.find(ref);
   if (held !== null) return held.object.data as T;
   const data = make();
-  const metadata = { namespace, name };
-  store.put(INTERNAL, { apiVersion: 'core.gardener.cloud/v1beta1', kind: 'InternalSecret', metadata, data });
+  store.put(ref, {
+    apiVersion: apiVersionOf(internalSecrets),
+    kind: 'InternalSecret',
+    metadata: { namespace, name },
+    data,
+  });
   return data;
 }
 
@@ -61,12 +63,12 @@ export const issueGardenServer = (authority: KeyPair): KeyPair =>
 const DOMAIN = 'shoot.local-garden.test';
 
 /** TLS server name of a Shoot's API server. It identifies the Shoot. */
-const serverNameOf = ({ namespace, name }: Held): string => `api.${name}.${namespace}.${DOMAIN}`;
+const serverNameOf = ({ namespace, name }: Place): string => `api.${name}.${namespace}.${DOMAIN}`;
 
 /** @returns null for another name, or a Shoot that is not there */
-export function shootNamed(store: ObjectStore, serverName: string): Held | null {
+export function shootNamed(store: ObjectStore, serverName: string): Held<Shoot> | null {
   const [, name, namespace, domain] = /^api\.([^.]+)\.([^.]+)\.(.*)$/.exec(serverName) ?? [];
-  return domain === DOMAIN ? store.get(shoots.plural, namespace ?? '', name ?? '') : null;
+  return domain === DOMAIN ? store.find(inGarden(shoots, namespace ?? '', name ?? '')) : null;
 }
 
 const SECONDS_DEFAULT = 3600;
@@ -90,7 +92,7 @@ export class ShootAuthorities {
   get = (shoot: Place): KeyPair => internal(this.store, shoot, () => makeAuthority('ca', longValidity()));
 
   /** After the end of the Shoot. */
-  forget = ({ namespace, name }: Place): void => this.store.remove(INTERNAL, namespace, name);
+  forget = ({ namespace, name }: Place): void => this.store.remove(inGarden(internalSecrets, namespace, name));
 
   /** What a Shoot's API server shows in a handshake. */
   serverOf(held: Held): SecureContext {
@@ -106,10 +108,10 @@ export class ShootAuthorities {
   }
 
   /** Answers `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. Nothing is stored. @throws StatusError 422 */
-  issueKubeconfig(held: Held, role: keyof typeof requestKinds, { visitor, body }: OwnRequest) {
+  issueKubeconfig(held: Held<Shoot>, role: keyof typeof requestKinds, { visitor, body }: OwnRequest) {
     const seconds = Math.min(Number(fieldAt(body, 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT), SECONDS_MAX);
     const authority = this.get(held);
-    const [address] = objectOf<Shoot>(held).status.advertisedAddresses ?? [];
+    const [address] = held.object.status.advertisedAddresses ?? [];
     if (address === undefined)
       throw invalidObject(shoots, held.name, 'status.status', 'Invalid value: no suitable advertised address found');
     const nowMs = this.clock.now();

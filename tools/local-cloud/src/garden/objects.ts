@@ -14,6 +14,16 @@ export interface CredentialsBinding extends KubeObject {
   credentialsRef: { name?: string; namespace?: string };
 }
 
+export interface Node extends KubeObject {
+  metadata: KubeObject['metadata'] & { name: string; labels: Record<string, string> };
+  spec: { providerID?: string; unschedulable?: boolean };
+  status: {
+    addresses: readonly { type: string; address: string }[];
+    conditions: readonly { type: string; status: string }[];
+    nodeInfo: { kubeletVersion: string; bootID?: string };
+  };
+}
+
 export interface CatalogueVersion {
   readonly version: string;
   readonly classification?: 'preview' | 'supported' | 'deprecated';

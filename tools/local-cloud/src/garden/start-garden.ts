@@ -6,9 +6,10 @@ import type { Cloud } from '../cloud.js';
 import { type AccountName, accountNames, openAccounts } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
 import { cloudProfiles, namespaces, shoots } from '../kube/kinds.js';
+import type { KubeObject } from '../kube/object.js';
 import { Watches } from '../kube/reads.js';
-import { GARDEN, type Held, ObjectStore } from '../kube/store.js';
-import { inGarden, type Ref, Writes } from '../kube/writes.js';
+import { GARDEN, type Held, inGarden, ObjectStore, type Ref } from '../kube/store.js';
+import { Writes } from '../kube/writes.js';
 import { LOOPBACK, listen } from '../listen.js';
 import { gardenRules } from './admission.js';
 import { startControllers } from './controllers.js';
@@ -103,14 +104,15 @@ function writeKubeconfigs(dataDir: string, kubeconfigs: Readonly<Record<AccountN
 }
 
 /** Creates what every garden has. */
-function furnish({ writes }: GardenParts): void {
+function furnish({ store, writes }: GardenParts): void {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: {} };
   const all = [
     [inGarden(namespaces, '', 'default'), namespace],
     [inGarden(namespaces, '', 'garden'), namespace],
     [inGarden(cloudProfiles, '', 'hcloud'), hcloudProfile],
   ] as const;
-  for (const [ref, object] of all) if (writes.find(ref) === null) writes.create(ref, object, 'garden-operator');
+  for (const [ref, object] of all)
+    if (store.find<KubeObject>(ref) === null) writes.create(ref, object, 'garden-operator');
 }
 
 /** The life of one Shoot. Later Shoots of the same name have their own. */
@@ -131,10 +133,9 @@ function followLives({ store, clock }: GardenParts): () => ShootLife[] {
     const createdAt = object.metadata.creationTimestamp ?? '';
     lives.set(uid, { namespace, name, uid, createdAt, deletedAt });
   };
-  for (const held of store.list(shoots.plural)) note(held, null);
-  store.subscribe(({ collection, type, held }) => {
-    if (collection === shoots.plural && type !== 'MODIFIED')
-      note(held, type === 'DELETED' ? timestamp(clock.now()) : null);
+  for (const held of store.list(shoots)) note(held, null);
+  store.subscribe(({ type, held }) => {
+    if (held.kind === shoots && type !== 'MODIFIED') note(held, type === 'DELETED' ? timestamp(clock.now()) : null);
   });
   return () => [...lives.values()];
 }

@@ -6,13 +6,13 @@ import express, {
   type Response,
 } from 'express';
 import { type Calls, countCall, injectFaults } from '../faults/calls.js';
-import { sendJson, sendText } from '../http/serve-routes.js';
+import { sendJson } from '../http/serve-routes.js';
 import { badRequest, internalError, pathNotFound, refusedByRbac, renderFault, StatusError } from './errors.js';
 import type { Kind } from './kinds.js';
 import { type Fields, fieldAt, isFields, type KubeObject } from './object.js';
 import { asked, listPage, type Watches } from './reads.js';
-import type { ObjectStore } from './store.js';
-import type { Patch, Ref, Writes } from './writes.js';
+import type { ObjectStore, Ref } from './store.js';
+import type { Patch, Writes } from './writes.js';
 
 /** Who asks, in which cluster, and what it may do there. */
 export interface Visitor {
@@ -171,13 +171,11 @@ const verbs: Readonly<Record<Verb, (work: Work) => Answer>> = {
     api.watches.serve(ref, req, res);
     return null;
   },
-  list({ api, ref, req, res }) {
+  list({ api, ref, req }) {
     const table = /;\s*as=Table\b/.test(req.get('Accept') ?? '') ? api.tableOf?.(ref, req) : undefined;
-    if (table !== undefined) return { status: 200, body: table };
-    sendText(res, 200, listPage(api.store, ref, req));
-    return null;
+    return { status: 200, body: table ?? listPage(api.store, ref, req) };
   },
-  get: ({ api, ref }) => ({ status: 200, body: api.writes.get(ref) }),
+  get: ({ api, ref }) => ({ status: 200, body: api.store.get(ref).object }),
   create({ api, ref, req }) {
     const object = readBody(req) as KubeObject;
     const name = String(fieldAt(object, 'metadata', 'name') ?? '');
@@ -186,7 +184,7 @@ const verbs: Readonly<Record<Verb, (work: Work) => Answer>> = {
   patch({ api, ref, req, mayCreate }) {
     const patch = readPatch(req);
     // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
-    const creates = patch.type === 'apply' && api.writes.find(ref) === null;
+    const creates = patch.type === 'apply' && api.store.find(ref) === null;
     if (creates) mayCreate();
     return { status: creates ? 201 : 200, body: api.writes.patch(ref, patch, managerOf(req)) };
   },

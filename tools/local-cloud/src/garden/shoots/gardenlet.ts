@@ -3,8 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
 import { nodes, shoots } from '../../kube/kinds.js';
-import { clusterIn, type Held, objectOf } from '../../kube/store.js';
-import { inGarden, type Ref } from '../../kube/writes.js';
+import { type Held, inGarden, type Ref, shootOf } from '../../kube/store.js';
 import { projectOf } from '../admission.js';
 import { nodesOf, settleCluster } from '../nodes.js';
 import type { GardenParts } from '../parts.js';
@@ -48,13 +47,12 @@ export class Gardenlet {
     private readonly parts: GardenParts,
     private readonly addresses: NonNullable<ShootStatus['advertisedAddresses']>,
   ) {
-    for (const held of parts.store.list(shoots.plural)) this.#consider(held);
-    this.#unsubscribe = parts.store.subscribe(({ collection, type, held }) => {
-      if (collection === shoots.plural && type === 'DELETED') this.#end(held.uid);
-      else if (collection === shoots.plural) this.#consider(held);
-      const [namespace = '', name = ''] = clusterIn(collection, nodes)?.split('/') ?? [];
-      const shoot = parts.store.get(shoots.plural, namespace, name);
-      if (shoot !== null) this.#consider(shoot);
+    for (const held of parts.store.list(shoots)) this.#consider(held);
+    this.#unsubscribe = parts.store.subscribe(({ type, held }) => {
+      const shoot = held.kind === nodes ? shootOf(parts.store, held.cluster) : held;
+      if (shoot?.kind !== shoots) return;
+      if (held === shoot && type === 'DELETED') this.#end(shoot.uid);
+      else this.#consider(shoot);
     });
   }
 
@@ -85,15 +83,14 @@ export class Gardenlet {
     });
   }
 
-  #dueOf(ref: Ref) {
-    const held = this.parts.writes.find(ref);
-    if (held === null) return null;
-    const shoot = objectOf<Shoot>(held);
-    return dueOf(shoot, isCheckDue(shoot, nodesOf(this.parts.store, held)), this.parts.settings);
+  #dueOf(ref: Ref<Shoot>) {
+    const { store, settings } = this.parts;
+    const shoot = store.find(ref)?.object;
+    return shoot === undefined ? null : dueOf(shoot, isCheckDue(shoot, nodesOf(store, ref)), settings);
   }
 
   /** Does one thing after the other until nothing is due. */
-  async #work(ref: Ref, uid: string, signal: AbortSignal): Promise<void> {
+  async #work(ref: Ref<Shoot>, uid: string, signal: AbortSignal): Promise<void> {
     for (let due = this.#dueOf(ref); due !== null; due = this.#dueOf(ref)) {
       await wait(due.afterMs, undefined, { signal });
       // The Shoot may have changed meanwhile.
@@ -106,24 +103,23 @@ export class Gardenlet {
   }
 
   /** Binds a Shoot to a seed. */
-  #schedule(ref: Ref): void {
-    const { metadata, spec, ...shoot } = this.#read(ref);
+  #schedule(ref: Ref<Shoot>): void {
+    const { metadata, spec } = this.#read(ref);
     const generation = (metadata.generation ?? 1) + 1;
-    this.#put({ ...shoot, metadata: { ...metadata, generation }, spec: { ...spec, seedName: 'seed-eu' } } as Shoot, {});
+    this.#put(ref, {}, { metadata: { ...metadata, generation }, spec: { ...spec, seedName: 'seed-eu' } });
   }
 
-  #check(ref: Ref): void {
-    const shoot = this.#read(ref);
-    this.#put(shoot, checkedHealth(shoot, nodesOf(this.parts.store, ref), this.#now()));
+  #check(ref: Ref<Shoot>): void {
+    this.#put(ref, checkedHealth(this.#read(ref), nodesOf(this.parts.store, ref), this.#now()));
   }
 
   /** Performs the tasks of a flow with the specification from its start. A restart of the process starts it again. */
-  async #flow(ref: Ref, type: OperationType, signal: AbortSignal): Promise<void> {
+  async #flow(ref: Ref<Shoot>, type: OperationType, signal: AbortSignal): Promise<void> {
     const shoot = this.#read(ref);
     const tasks = tasksOf(type);
     const pause = () => wait(taskMsOf(type, this.#read(ref), this.parts.settings), undefined, { signal });
     let fault = this.#faultOf(shoot, type);
-    this.#start(shoot, type);
+    this.#start(ref, type);
     for (const [index, task] of tasks.entries()) {
       if (fault?.stuck === true && index >= tasks.length / 2) {
         await this.#cleared.promise;
@@ -148,8 +144,8 @@ export class Gardenlet {
     return this.faults.take(fits)?.effect ?? tokenFaultOf(this.parts, shoot);
   }
 
-  #start(shoot: Shoot, type: OperationType): void {
-    const { metadata, spec, status } = shoot;
+  #start(ref: Ref<Shoot>, type: OperationType): void {
+    const { metadata, spec, status } = this.#read(ref);
     const { generation, namespace = '', name, finalizers = [] } = metadata;
     const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === generation;
     const change: StatusChange = {
@@ -160,47 +156,48 @@ export class Gardenlet {
       retryCycleStartTime: (isRetry ? status.retryCycleStartTime : undefined) ?? this.#now(),
       lastOperation: this.#operation(type, 'Processing', 0, `${type} of Shoot cluster initialized.`),
     };
-    this.#put({ ...shoot, metadata: { ...metadata, finalizers: [...new Set([...finalizers, FINALIZER])] } }, change);
+    this.#put(ref, change, { metadata: { ...metadata, finalizers: [...new Set([...finalizers, FINALIZER])] } });
   }
 
-  #advance(ref: Ref, type: OperationType, { progress, name }: Task): void {
+  #advance(ref: Ref<Shoot>, type: OperationType, { progress, name }: Task): void {
     const isUp = type !== 'Delete' && progress >= API_SERVER_UP;
     const lastOperation = this.#operation(type, 'Processing', progress, name);
-    this.#put(this.#read(ref), { ...(isUp ? { advertisedAddresses: this.addresses } : {}), lastOperation });
+    this.#put(ref, { ...(isUp ? { advertisedAddresses: this.addresses } : {}), lastOperation });
   }
 
-  #fail(ref: Ref, type: OperationType, { progress, name }: Task, fault: FlowFault): void {
+  #fail(ref: Ref<Shoot>, type: OperationType, { progress, name }: Task, fault: FlowFault): void {
     const { codes = [], message = 'the flow was made to fail' } = fault;
     const isFinal = codes.some((code) => finalCodes.has(code));
     const description = `task ${JSON.stringify(name)} failed: ${message}`;
     const words = `Flow encountered task errors: [${description}]`;
-    this.#put(this.#read(ref), {
+    this.#put(ref, {
       lastErrors: [{ description, taskID: name, codes, lastUpdateTime: this.#now() }],
       lastOperation: this.#operation(type, isFinal ? 'Failed' : 'Error', progress, words),
       ...(isFinal ? { retryCycleStartTime: undefined } : {}),
     });
   }
 
-  #finish(ref: Ref, type: OperationType, spec: ShootSpec): void {
+  #finish(ref: Ref<Shoot>, type: OperationType, spec: ShootSpec): void {
     const shoot = this.#read(ref);
     const hibernated = wantsHibernation(spec);
     // Nothing is lost if the process is killed after it: the flow then starts again.
     settleCluster(this.parts, { ...shoot, spec, status: { ...shoot.status, hibernated } });
-    this.#put(shoot, { ...this.#success(type), hibernated, ...uncheckedHealth(shoot.status, this.#now()) });
+    this.#put(ref, { ...this.#success(type), hibernated, ...uncheckedHealth(shoot.status, this.#now()) });
   }
 
   /** Gardener takes away its own finalizer only. */
-  #finishDeletion(ref: Ref): void {
-    const { metadata, ...shoot } = this.#read(ref);
+  #finishDeletion(ref: Ref<Shoot>): void {
+    const { metadata } = this.#read(ref);
     const finalizers = (metadata.finalizers ?? []).filter((each) => each !== FINALIZER);
-    if (finalizers.length === 0) this.parts.store.remove(shoots.plural, ref.namespace, ref.name);
-    else this.#put({ ...shoot, metadata: { ...metadata, finalizers } } as Shoot, this.#success('Delete'));
+    if (finalizers.length === 0) this.parts.store.remove(ref);
+    else this.#put(ref, this.#success('Delete'), { metadata: { ...metadata, finalizers } });
   }
 
-  #read = (ref: Ref): Shoot => this.parts.writes.get<Shoot>(ref);
+  #read = (ref: Ref<Shoot>): Shoot => this.parts.store.get(ref).object;
 
-  #put(shoot: Shoot, change: StatusChange): void {
-    this.parts.store.put(shoots.plural, { ...shoot, status: { ...shoot.status, ...change } });
+  #put(ref: Ref<Shoot>, change: StatusChange, fields: Partial<Pick<Shoot, 'metadata' | 'spec'>> = {}): void {
+    const shoot = this.#read(ref);
+    this.parts.store.put(ref, { ...shoot, ...fields, status: { ...shoot.status, ...change } as ShootStatus });
   }
 
   #success = (type: OperationType): StatusChange => ({

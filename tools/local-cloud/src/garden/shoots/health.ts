@@ -1,5 +1,6 @@
 import type { Held } from '../../kube/store.js';
 import { isMachine, isReady, POOL } from '../nodes.js';
+import type { Node } from '../objects.js';
 import { type Condition, type Shoot, type ShootStatus, workersOf } from './shoot.js';
 
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
@@ -43,7 +44,7 @@ export const uncheckedHealth = (status: ShootStatus, at: string): Health =>
   });
 
 /** @param at RFC 3339 */
-export const checkedHealth = ({ spec, status }: Shoot, nodes: readonly Held[], at: string): Health => {
+export const checkedHealth = ({ spec, status }: Shoot, nodes: readonly Held<Node>[], at: string): Health => {
   const trouble = status.hibernated ? null : nodeTroubleOf(spec, nodes);
   return healthOf(status, at, (type) => {
     if (type === NODES && trouble !== null) return trouble;
@@ -53,14 +54,14 @@ export const checkedHealth = ({ spec, status }: Shoot, nodes: readonly Held[], a
 };
 
 /** What is not well with the nodes of a Shoot: one is not ready, or there are more than machines. */
-function nodeTroubleOf(spec: Shoot['spec'], nodes: readonly Held[]): Finding | null {
+function nodeTroubleOf(spec: Shoot['spec'], nodes: readonly Held<Node>[]): Finding | null {
   const pools = workersOf(spec).map(({ name }) => name);
   const ill = nodes.find((node) => !isReady(node) && pools.includes(node.labels[POOL] ?? ''));
   if (ill !== undefined) {
     const message = `Node ${JSON.stringify(ill.name)} is unhealthy`;
     return { status: 'False', reason: 'NodeUnhealthy', message };
   }
-  const isManaged = ({ object: { metadata } }: Held): boolean =>
+  const isManaged = ({ object: { metadata } }: Held<Node>): boolean =>
     metadata.annotations?.['node.machine.sapcloud.io/not-managed-by-mcm'] !== '1';
   const managed = nodes.filter(isManaged).length;
   const desired = nodes.filter(isMachine).length;
@@ -70,7 +71,7 @@ function nodeTroubleOf(spec: Shoot['spec'], nodes: readonly Held[]): Finding | n
 }
 
 /** Whether the status does not say yet what a check would find. */
-export function isCheckDue({ spec, status }: Shoot, nodes: readonly Held[]): boolean {
+export function isCheckDue({ spec, status }: Shoot, nodes: readonly Held<Node>[]): boolean {
   if (status.conditions?.some((condition) => condition.status === 'Progressing')) return true;
   const reported = status.conditions?.find(({ type }) => type === NODES);
   if (reported === undefined || status.hibernated) return false;
