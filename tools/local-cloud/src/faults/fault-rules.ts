@@ -49,10 +49,7 @@ export interface FaultRule {
   effect: FaultEffect;
 }
 
-/** A rule with what it has done. */
 export type HeldRule<R> = R & {
-  /** Number of times it took effect. */
-  readonly hits: number;
   /** Number of times it may still take effect; null for no limit. */
   readonly remaining: number | null;
 };
@@ -62,7 +59,7 @@ export class HeldRules<R extends { readonly times?: number | null }> {
   #held: HeldRule<R>[] = [];
 
   add(...rules: readonly R[]): HeldRule<R>[] {
-    const added = rules.map((rule) => ({ ...rule, hits: 0, remaining: rule.times === undefined ? 1 : rule.times }));
+    const added = rules.map((rule) => ({ ...rule, remaining: rule.times === undefined ? 1 : rule.times }));
     this.#held.push(...added);
     return added;
   }
@@ -81,7 +78,7 @@ export class HeldRules<R extends { readonly times?: number | null }> {
     const rule = this.#held[index];
     if (rule === undefined) return null;
     const remaining = rule.remaining === null ? null : rule.remaining - 1;
-    this.#held[index] = { ...rule, hits: rule.hits + 1, remaining };
+    this.#held[index] = { ...rule, remaining };
     return rule;
   }
 }

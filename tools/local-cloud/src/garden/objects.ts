@@ -1,4 +1,4 @@
-import type { Fields, KubeObject } from '../kube/object.js';
+import type { KubeObject } from '../kube/object.js';
 
 export interface Secret extends KubeObject {
   /** Base64-encoded values. */
@@ -43,10 +43,8 @@ export interface CloudProfile extends KubeObject {
       readonly name: string;
       readonly cpu: string;
       readonly memory: string;
-      readonly gpu: string;
       readonly architecture: string;
       readonly usable: boolean;
-      readonly storage: Fields;
     }[];
     readonly machineImages: readonly { readonly name: string; readonly versions: readonly ImageVersion[] }[];
     readonly regions: readonly {

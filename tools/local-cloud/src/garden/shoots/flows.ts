@@ -1,5 +1,5 @@
 import type { GardenSpeed } from '../settings.js';
-import { type OperationType, type Shoot, wantsHibernation } from './shoot.js';
+import type { OperationType, Shoot } from './shoot.js';
 
 /** What is to be done with a Shoot next, and its delay in milliseconds. A type is that of a flow. */
 interface Due {
@@ -44,8 +44,8 @@ const deleteTasks: readonly Task[] = [
 export const tasksOf = (type: OperationType): readonly Task[] => (type === 'Delete' ? deleteTasks : reconcileTasks);
 
 /** How long each task takes, and the end of the flow, in milliseconds. */
-export const taskMsOf = (type: OperationType, shoot: Shoot, speed: GardenSpeed): number =>
-  (durationOf(type, shoot, speed) * (1 - START_SHARE)) / tasksOf(type).length;
+export const taskMsOf = (type: OperationType, speed: GardenSpeed): number =>
+  (durationOf(type, speed) * (1 - START_SHARE)) / tasksOf(type).length;
 
 /** Codes that Gardener does not retry: the operation stays Failed until a user acts. Others, or none, are retried. */
 export const finalCodes = new Set([
@@ -66,7 +66,7 @@ export function dueOf(shoot: Shoot, isCheckDue: boolean, speed: GardenSpeed): Du
   const type = nextFlow(shoot);
   if (type !== null) {
     const share = status.lastOperation?.state === 'Error' ? RETRY_SHARE : START_SHARE;
-    return { what: type, afterMs: durationOf(type, shoot, speed) * share };
+    return { what: type, afterMs: durationOf(type, speed) * share };
   }
   return isCheckDue ? { what: 'check', afterMs: speed.reconcileMs * CARE_SHARE } : null;
 }
@@ -81,9 +81,5 @@ function nextFlow({ metadata, status: { lastOperation, observedGeneration } }: S
   return lastOperation.type === 'Create' && lastOperation.state !== 'Succeeded' ? 'Create' : 'Reconcile';
 }
 
-function durationOf(type: OperationType, { spec, status }: Shoot, speed: GardenSpeed): number {
-  if (type === 'Create') return speed.createMs;
-  if (type === 'Delete') return speed.deleteMs;
-  if (wantsHibernation(spec) === status.hibernated) return speed.reconcileMs;
-  return wantsHibernation(spec) ? speed.hibernateMs : speed.wakeMs;
-}
+const durationOf = (type: OperationType, { createMs, reconcileMs, deleteMs }: GardenSpeed): number =>
+  ({ Create: createMs, Reconcile: reconcileMs, Delete: deleteMs })[type];

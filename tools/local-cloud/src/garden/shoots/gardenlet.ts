@@ -19,10 +19,8 @@ import {
   wantsHibernation,
 } from './shoot.js';
 
-/** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
+/** Fault for the flows of any Shoot. */
 export interface ShootFault {
-  namespace?: string;
-  name?: string;
   /** Types of flows. Default: all. */
   operations?: OperationType[];
   /** Number of attempts to affect; null for no limit. Default 1. */
@@ -117,8 +115,9 @@ export class Gardenlet {
   async #flow(ref: Ref<Shoot>, type: OperationType, signal: AbortSignal): Promise<void> {
     const shoot = this.#read(ref);
     const tasks = tasksOf(type);
-    const pause = () => wait(taskMsOf(type, this.#read(ref), this.parts.settings), undefined, { signal });
-    let fault = this.#faultOf(shoot, type);
+    const pause = () => wait(taskMsOf(type, this.parts.settings), undefined, { signal });
+    const injected = this.faults.take(({ operations }) => operations?.includes(type) ?? true);
+    let fault = injected?.effect ?? tokenFaultOf(this.parts, shoot);
     this.#start(ref, type);
     for (const [index, task] of tasks.entries()) {
       if (fault?.stuck === true && index >= tasks.length / 2) {
@@ -133,15 +132,6 @@ export class Gardenlet {
     await pause();
     if (type === 'Delete') this.#finishDeletion(ref);
     else this.#finish(ref, type, shoot.spec);
-  }
-
-  #faultOf(shoot: Shoot, type: OperationType): FlowFault | null {
-    const { namespace, name } = shoot.metadata;
-    const fits = (fault: ShootFault): boolean =>
-      (fault.namespace ?? namespace) === namespace &&
-      (fault.name ?? name) === name &&
-      (fault.operations ?? [type]).includes(type);
-    return this.faults.take(fits)?.effect ?? tokenFaultOf(this.parts, shoot);
   }
 
   #start(ref: Ref<Shoot>, type: OperationType): void {
