@@ -9,7 +9,15 @@ import { unauthorized } from '../kube/errors.js';
 import { clusterKinds, definitions, type Kind, nodes, pods, secrets, shoots } from '../kube/kinds.js';
 import { equalJson, fieldAt } from '../kube/object.js';
 import { listed } from '../kube/reads.js';
-import { buildKubeApi, type KubePath, type OwnRequest, readPath, type Visitor, visitorOf } from '../kube/serve-kube.js';
+import {
+  buildKubeApi,
+  type KubePath,
+  type OwnRequest,
+  readPath,
+  success,
+  type Visitor,
+  visitorOf,
+} from '../kube/serve-kube.js';
 import { clusterOf, type ObjectStore, shootOf } from '../kube/store.js';
 import type { Rule } from '../kube/writes.js';
 import { LOOPBACK, listen } from '../listen.js';
@@ -55,10 +63,7 @@ export async function startShootApi(parts: GardenParts, port: number, fallback: 
   };
   const server = await listen(createServer(tls, buildShootApi(parts)), port);
   const url = `https://${LOOPBACK}:${server.port}`;
-  const addresses = [
-    { name: 'external', url },
-    { name: 'internal', url },
-  ];
+  const addresses = [{ name: 'external', url }];
   readvertise(store, addresses);
   return { addresses, close: server.close };
 }
@@ -87,7 +92,7 @@ function buildShootApi(parts: GardenParts) {
       'pods/eviction': ({ visitor, namespace, name, body }: OwnRequest) => {
         const pod = { cluster: visitor.cluster, kind: pods, namespace, name };
         writes.remove(pod, fieldAt(body, 'deleteOptions', 'preconditions', 'uid'));
-        return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+        return success;
       },
     },
     tableOf: (ref, req) =>

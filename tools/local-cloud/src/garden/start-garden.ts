@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
-import { timestamp } from '../clock.js';
 import type { Cloud } from '../cloud.js';
 import { type AccountName, accountNames, openAccounts } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
@@ -115,27 +114,12 @@ function furnish({ store, writes }: GardenParts): void {
     if (store.find<KubeObject>(ref) === null) writes.create(ref, object, 'garden-operator');
 }
 
-/** The life of one Shoot. Later Shoots of the same name have their own. */
-export interface ShootLife {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  /** RFC 3339. */
-  readonly createdAt: string;
-  /** RFC 3339; null while it exists. */
-  readonly deletedAt: string | null;
-}
-
 /** Every Shoot since the start, oldest first: shows whether any was created twice. */
-function followLives({ store, clock }: GardenParts): () => ShootLife[] {
-  const lives = new Map<string, ShootLife>();
-  const note = ({ namespace, name, uid, object }: Held, deletedAt: string | null): void => {
-    const createdAt = object.metadata.creationTimestamp ?? '';
-    lives.set(uid, { namespace, name, uid, createdAt, deletedAt });
-  };
-  for (const held of store.list(shoots)) note(held, null);
+function followLives({ store }: GardenParts) {
+  const lifeOf = ({ namespace, name, uid }: Held) => ({ namespace, name, uid });
+  const lives = store.list(shoots).map(lifeOf);
   store.subscribe(({ type, held }) => {
-    if (held.kind === shoots && type !== 'MODIFIED') note(held, type === 'DELETED' ? timestamp(clock.now()) : null);
+    if (held.kind === shoots && type === 'ADDED') lives.push(lifeOf(held));
   });
-  return () => [...lives.values()];
+  return () => lives;
 }

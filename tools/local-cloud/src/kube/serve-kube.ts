@@ -104,7 +104,10 @@ export function buildKubeApi(api: KubeApi): Express {
       next();
     },
     ...(api.beside === undefined ? [] : [api.beside]),
-    (req, res) => answer(api, req, res),
+    (req, res) => {
+      const body = answer(api, req, res);
+      if (body !== undefined) sendJson(res, res.statusCode, body);
+    },
   );
   app.use(sendStatusError);
   return app;
@@ -112,18 +115,11 @@ export function buildKubeApi(api: KubeApi): Express {
 
 export const visitorOf = (res: Response): Visitor => res.locals.visitor as Visitor;
 
-/** An answer in JSON; null if it is sent already. */
-type Answer = { readonly status: number; readonly body: unknown } | null;
-
-function answer(api: KubeApi, req: Request, res: Response): void {
-  const answered = answerOf(api, req, res);
-  if (answered !== null) sendJson(res, answered.status, answered.body);
-}
-
-function answerOf(api: KubeApi, req: Request, res: Response): Answer {
+/** @returns the body of an answer in JSON; undefined if it is sent already */
+function answer(api: KubeApi, req: Request, res: Response): unknown {
   const visitor = visitorOf(res);
   const document = req.method === 'GET' ? api.documentAt(req.path, visitor.cluster) : undefined;
-  if (document !== undefined) return { status: 200, body: document };
+  if (document !== undefined) return document;
   const path = readPath(req.path);
   if (path === null) throw pathNotFound();
   const { plural, subresource, namespace, name } = path;
@@ -137,7 +133,8 @@ function answerOf(api: KubeApi, req: Request, res: Response): Answer {
   };
   if (create !== undefined) {
     authorize('create');
-    return { status: 201, body: create({ visitor, namespace, name, body: readBody(req) }) };
+    res.status(201);
+    return create({ visitor, namespace, name, body: readBody(req) });
   }
   if (kind === undefined || verb === null || subresource !== '') throw pathNotFound();
   authorize(verb);
@@ -166,31 +163,31 @@ interface Work {
   mayCreate(): void;
 }
 
-const verbs: Readonly<Record<Verb, (work: Work) => Answer>> = {
-  watch({ api, ref, req, res }) {
-    api.watches.serve(ref, req, res);
-    return null;
-  },
+const verbs: Readonly<Record<Verb, (work: Work) => unknown>> = {
+  watch: ({ api, ref, req, res }) => api.watches.serve(ref, req, res),
   list({ api, ref, req }) {
     const table = /;\s*as=Table\b/.test(req.get('Accept') ?? '') ? api.tableOf?.(ref, req) : undefined;
-    return { status: 200, body: table ?? listPage(api.store, ref, req) };
+    return table ?? listPage(api.store, ref, req);
   },
-  get: ({ api, ref }) => ({ status: 200, body: api.store.get(ref).object }),
-  create({ api, ref, req }) {
+  get: ({ api, ref }) => api.store.get(ref).object,
+  create({ api, ref, req, res }) {
     const object = readBody(req) as KubeObject;
     const name = String(fieldAt(object, 'metadata', 'name') ?? '');
-    return { status: 201, body: api.writes.create({ ...ref, name }, object, managerOf(req)) };
+    res.status(201);
+    return api.writes.create({ ...ref, name }, object, managerOf(req));
   },
-  patch({ api, ref, req, mayCreate }) {
+  patch({ api, ref, req, res, mayCreate }) {
     const patch = readPatch(req);
     // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
-    const creates = patch.type === 'apply' && api.store.find(ref) === null;
-    if (creates) mayCreate();
-    return { status: creates ? 201 : 200, body: api.writes.patch(ref, patch, managerOf(req)) };
+    if (patch.type === 'apply' && api.store.find(ref) === null) {
+      mayCreate();
+      res.status(201);
+    }
+    return api.writes.patch(ref, patch, managerOf(req));
   },
   delete({ api, ref, req }) {
     const object = api.writes.remove(ref, fieldAt(readBody(req), 'preconditions', 'uid'));
-    return { status: 200, body: object.metadata.deletionTimestamp === undefined ? deletedStatus(ref, object) : object };
+    return object.metadata.deletionTimestamp === undefined ? success : object;
   },
 };
 
@@ -198,14 +195,8 @@ const verbs: Readonly<Record<Verb, (work: Work) => Answer>> = {
 const managerOf = (req: Request): string =>
   asked(req, 'fieldManager') || (req.get('User-Agent') ?? 'unknown').split('/', 1)[0] || '';
 
-/** The answer to a deletion of an object without finalizers. */
-const deletedStatus = ({ kind: { group, plural } }: Ref, { metadata: { name, uid } }: KubeObject) => ({
-  kind: 'Status',
-  apiVersion: 'v1',
-  metadata: {},
-  status: 'Success',
-  details: { name, group, kind: plural, uid },
-});
+/** The answer to what leaves no object. */
+export const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } as const;
 
 /** @throws StatusError 400 */
 function readBody(req: Request): Fields {

@@ -100,7 +100,7 @@ export class Writes {
       throw notFound(namespaces, ref.namespace);
     keepServerFields(object, old, timestamp(this.clock.now()));
     this.ruleOf(ref).admit?.(object, old);
-    if (old !== null && equalJson(timeless(object), timeless(old))) return old;
+    if (old !== null && equalJson(object, old)) return old;
     const held = this.store.put(ref, object);
     const { deletionTimestamp, finalizers = [] } = object.metadata;
     if (deletionTimestamp !== undefined && finalizers.length === 0) this.store.remove(ref);
@@ -139,12 +139,3 @@ function keepServerFields({ metadata }: KubeObject, old: KubeObject | null, now:
   const { uid, creationTimestamp, deletionTimestamp, generation, namespace, name, resourceVersion } = old.metadata;
   Object.assign(metadata, { uid, creationTimestamp, deletionTimestamp, generation, namespace, name, resourceVersion });
 }
-
-/** The object without the times of its managers: a write that changes nothing else makes no new version. */
-const timeless = (object: KubeObject) => ({
-  ...object,
-  metadata: {
-    ...object.metadata,
-    managedFields: object.metadata.managedFields?.map((entry) => ({ ...entry, time: '' })),
-  },
-});

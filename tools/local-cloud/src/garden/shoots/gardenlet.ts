@@ -108,7 +108,7 @@ export class Gardenlet {
   }
 
   #check(ref: Ref<Shoot>): void {
-    this.#put(ref, checkedHealth(this.#read(ref), nodesOf(this.parts.store, ref), this.#now()));
+    this.#put(ref, checkedHealth(this.#read(ref), nodesOf(this.parts.store, ref)));
   }
 
   /** Performs the tasks of a flow with the specification from its start. A restart of the process starts it again. */
@@ -161,7 +161,7 @@ export class Gardenlet {
     const description = `task ${JSON.stringify(name)} failed: ${message}`;
     const words = `Flow encountered task errors: [${description}]`;
     this.#put(ref, {
-      lastErrors: [{ description, taskID: name, codes, lastUpdateTime: this.#now() }],
+      lastErrors: [{ description, codes, lastUpdateTime: this.#now() }],
       lastOperation: this.#operation(type, isFinal ? 'Failed' : 'Error', progress, words),
       ...(isFinal ? { retryCycleStartTime: undefined } : {}),
     });
@@ -172,7 +172,7 @@ export class Gardenlet {
     const hibernated = wantsHibernation(spec);
     // Nothing is lost if the process is killed after it: the flow then starts again.
     settleCluster(this.parts, { ...shoot, spec, status: { ...shoot.status, hibernated } });
-    this.#put(ref, { ...this.#success(type), hibernated, ...uncheckedHealth(shoot.status, this.#now()) });
+    this.#put(ref, { ...this.#success(type), hibernated, ...uncheckedHealth(shoot.status) });
   }
 
   /** Gardener takes away its own finalizer only. */

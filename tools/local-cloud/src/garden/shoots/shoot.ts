@@ -46,8 +46,6 @@ export interface Condition {
   status: 'True' | 'False' | 'Unknown' | 'Progressing';
   reason: string;
   message: string;
-  lastTransitionTime: string;
-  lastUpdateTime: string;
 }
 
 export interface ShootStatus {
@@ -58,7 +56,7 @@ export interface ShootStatus {
   observedGeneration?: number;
   retryCycleStartTime?: string;
   lastOperation?: LastOperation;
-  lastErrors?: { description: string; taskID: string; codes: readonly string[]; lastUpdateTime: string }[];
+  lastErrors?: { description: string; codes: readonly string[]; lastUpdateTime: string }[];
   conditions?: Condition[];
   constraints?: Condition[];
   advertisedAddresses?: readonly { readonly name: string; readonly url: string }[];
