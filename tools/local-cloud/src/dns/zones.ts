@@ -126,7 +126,7 @@ export class Zones {
     const rrset = decide({ name, type, current: table.get(name, type), typesAtName }, request.body ?? {});
     const action = command === null ? null : this.#newAction(facts.id, command, failure);
     const hasEffect = action === null || action.error === null;
-    const change = hasEffect ? this.#changeOf(zone, name, type, rrset, command !== null) : [];
+    const change = hasEffect ? this.#changeOf(zone, name, type, rrset) : [];
     this.#keep(...change, ...(action === null ? [] : [[`action ${action.id}`, action] as const]));
     this.#writes.push({
       seq: this.#writes.length + 1,
@@ -142,7 +142,7 @@ export class Zones {
 
   /** Stores or removes a set without rules or an action, to simulate drift. */
   force(zone: HeldZone, name: string, type: string, next: Rrset | null): void {
-    this.#keep(...this.#changeOf(zone, name, type, next, true));
+    this.#keep(...this.#changeOf(zone, name, type, next));
   }
 
   #newAction(
@@ -158,11 +158,9 @@ export class Zones {
   }
 
   /** The set, and the SOA of its zone with a raised serial, as the journal keeps them. */
-  #changeOf({ facts, table }: HeldZone, name: string, type: string, next: Rrset | null, raises: boolean): Entry[] {
-    const isSoa = name === '@' && type === 'SOA';
-    const soa = isSoa ? next : table.get('@', 'SOA');
-    const raised = raises && soa !== null ? [this.#raised(facts.id, soa)] : [];
-    return isSoa && raised.length > 0 ? raised : [setEntry(facts.id, name, type, next), ...raised];
+  #changeOf({ facts, table }: HeldZone, name: string, type: string, next: Rrset | null): Entry[] {
+    const soa = type === 'SOA' ? null : table.get('@', 'SOA');
+    return [setEntry(facts.id, name, type, next), ...(soa === null ? [] : [this.#raised(facts.id, soa)])];
   }
 
   /** Raises the serial to the first of the day (`YYYYMMDD00`), or by one if it is already that high. */

@@ -80,8 +80,6 @@ export const clusterKinds: readonly Kind[] = [
   { group: 'networking.k8s.io', version: 'v1', kind: 'Ingress', plural: 'ingresses', namespaced: true },
   { ...rbac, kind: 'ClusterRole', plural: 'clusterroles', namespaced: false },
   { ...rbac, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', namespaced: false },
-  { ...rbac, kind: 'Role', plural: 'roles', namespaced: true },
-  { ...rbac, kind: 'RoleBinding', plural: 'rolebindings', namespaced: true },
 ];
 
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>
