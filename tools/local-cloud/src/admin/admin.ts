@@ -27,7 +27,7 @@ export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
     throw new Error(`There is no zone ${reference}. Name one that the local cloud was started with.`);
   };
   return {
-    addFaults: (...rules: FaultRule[]): HeldRule<FaultRule>[] => calls.faults.add(...rules),
+    addFaults: (...rules: FaultRule[]): void => calls.faults.add(...rules),
     faults: (): HeldRule<FaultRule>[] => calls.faults.list(),
     clearFaults: (): void => calls.faults.clear(),
     calls: () => calls.counts(),

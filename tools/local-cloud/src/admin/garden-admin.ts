@@ -1,4 +1,5 @@
 import { readJoinCommand } from '../compute/join-data.js';
+import { join } from '../garden/machines.js';
 import { isReady, nodesOf, setReady } from '../garden/nodes.js';
 import type { CatalogueVersion, CloudProfile } from '../garden/objects.js';
 import type { RealApiServer } from '../garden/parts.js';
@@ -106,7 +107,7 @@ export function createGardenAdmin(garden: Garden) {
       const data = readJoinCommand(command);
       if (data === null) throw new Error('`command` is no whole join command.');
       const name = data.hostname;
-      const outcome = garden.machines.join({ serverId: null, name, architecture: 'amd64', rebuild: 0 }, data);
+      const outcome = join(garden, { serverId: null, name, architecture: 'amd64', rebuild: 0 }, data);
       if (outcome === 'later') throw new Error('The API server of the cluster is away. Run the command again.');
       if (outcome === 'never')
         throw new Error('The cluster turns the machine away: the token, or what it names, is over.');

@@ -58,10 +58,8 @@ export type HeldRule<R> = R & {
 export class HeldRules<R extends { readonly times?: number | null }> {
   #held: HeldRule<R>[] = [];
 
-  add(...rules: readonly R[]): HeldRule<R>[] {
-    const added = rules.map((rule) => ({ ...rule, remaining: rule.times === undefined ? 1 : rule.times }));
-    this.#held.push(...added);
-    return added;
+  add(...rules: readonly R[]): void {
+    for (const rule of rules) this.#held.push({ ...rule, remaining: rule.times === undefined ? 1 : rule.times });
   }
 
   list(): HeldRule<R>[] {

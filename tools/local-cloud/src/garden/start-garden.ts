@@ -15,7 +15,6 @@ import { startControllers } from './controllers.js';
 import { base64, issueGardenServer, openCredentials, renderKubeconfig, ShootAuthorities } from './credentials.js';
 import { buildGardenApi } from './garden-api.js';
 import { hcloudProfile } from './hcloud-profile.js';
-import { joiningMachines } from './joining-machines.js';
 import type { GardenParts } from './parts.js';
 import { defaultSettings, type GardenSettings } from './settings.js';
 import { clusterRules, startShootApi } from './shoot-api.js';
@@ -80,7 +79,6 @@ export async function startGarden(
     kubeconfigs,
     gardenlet,
     lives,
-    machines: joiningMachines(parts),
     /** The nodes of Shoots, as servers of a cloud project. */
     nodesIn: (project: string) => providerNodesOf(parts, project),
     async close() {

@@ -127,7 +127,7 @@ function answer(api: KubeApi, req: Request, res: Response): unknown {
   const create = req.method === 'POST' ? api.creations[resource] : undefined;
   const kind = api.kindOf(visitor.cluster, path);
   const verb = verbOf(req, name === '');
-  const authorize = (wanted: string): void => {
+  const authorize = (wanted: Verb): void => {
     if (kind === undefined || visitor.rules.some((rule) => allows(rule, wanted, kind.group, resource))) return;
     throw refusedByRbac(kind, { user: visitor.user, verb: wanted, resource, namespace, name });
   };
@@ -139,7 +139,7 @@ function answer(api: KubeApi, req: Request, res: Response): unknown {
   if (kind === undefined || verb === null || subresource !== '') throw pathNotFound();
   authorize(verb);
   const ref: Ref = { cluster: visitor.cluster, kind, namespace, name };
-  return verbs[verb]({ api, ref, req, res, mayCreate: () => authorize('create') });
+  return verbs[verb]({ api, ref, req, res, authorize });
 }
 
 type Verb = 'list' | 'watch' | 'get' | 'create' | 'patch' | 'delete';
@@ -160,7 +160,7 @@ interface Work {
   readonly req: Request;
   readonly res: Response;
   /** @throws StatusError 403 */
-  mayCreate(): void;
+  authorize(verb: Verb): void;
 }
 
 const verbs: Readonly<Record<Verb, (work: Work) => unknown>> = {
@@ -176,11 +176,11 @@ const verbs: Readonly<Record<Verb, (work: Work) => unknown>> = {
     res.status(201);
     return api.writes.create({ ...ref, name }, object, managerOf(req));
   },
-  patch({ api, ref, req, res, mayCreate }) {
+  patch({ api, ref, req, res, authorize }) {
     const patch = readPatch(req);
     // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
     if (patch.type === 'apply' && api.store.find(ref) === null) {
-      mayCreate();
+      authorize('create');
       res.status(201);
     }
     return api.writes.patch(ref, patch, managerOf(req));
