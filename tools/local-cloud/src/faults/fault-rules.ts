@@ -17,7 +17,7 @@ export interface FaultEffect {
   delayMs?: number;
   /** Answers with this status. */
   status?: number;
-  /** Error code of that answer. Default: the usual code of the status. */
+  /** Error code of that answer. Default: `server_error`, or the usual reason of Kubernetes. */
   code?: string;
   /** Error message of that answer. */
   message?: string;

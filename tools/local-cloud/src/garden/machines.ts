@@ -45,11 +45,11 @@ export function startMachines(parts: GardenParts, servers: Servers) {
     else servers.change(id, { firstBoot: rebuild });
   }
 
-  const unsubscribe = servers.onChange(consider);
+  servers.onChange = consider;
   for (const { id } of servers.list()) consider(id);
   return {
     async close() {
-      unsubscribe();
+      servers.onChange = () => undefined;
       for (const timer of timers.values()) clearTimeout(timer);
     },
   };

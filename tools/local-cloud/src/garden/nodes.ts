@@ -74,13 +74,12 @@ export function putNode(
 }
 
 /** Gives the cluster of a Shoot the nodes of its machines, and the Secrets that node agents read. */
-export function settleCluster(parts: GardenParts, shoot: Shoot): void {
+export function settleCluster(parts: GardenParts, ref: Ref<Shoot>, shoot: Shoot): void {
   const { store } = parts;
-  const { namespace = '', name: shootName = '' } = shoot.metadata;
-  const cluster = clusterOf({ namespace, name: shootName });
+  const cluster = clusterOf(ref);
   const wanted = machineNamesOf(shoot);
   const { version } = shoot.spec.kubernetes;
-  for (const node of nodesOf(store, { namespace, name: shootName }).filter(isMachine)) {
+  for (const node of nodesOf(store, ref).filter(isMachine)) {
     if (!wanted.has(node.name)) store.remove(node);
   }
   for (const [name, worker] of wanted) {

@@ -171,7 +171,7 @@ export class Gardenlet {
     const shoot = this.#read(ref);
     const hibernated = wantsHibernation(spec);
     // Nothing is lost if the process is killed after it: the flow then starts again.
-    settleCluster(this.parts, { ...shoot, spec, status: { ...shoot.status, hibernated } });
+    settleCluster(this.parts, ref, { ...shoot, spec, status: { ...shoot.status, hibernated } });
     this.#put(ref, { ...this.#success(type), hibernated, ...uncheckedHealth(shoot.status) });
   }
 
