@@ -51,9 +51,6 @@ interface Resolution {
   readonly authorities: Answer[];
 }
 
-/** More CNAMEs after each other are not followed, nor is a circle. */
-const CHAIN_MAX = 8;
-
 /**
  * Answers one question from the zones, following CNAMEs while they stay in the zone. Zones have no delegations.
  *
@@ -65,7 +62,8 @@ function resolve(question: { name: string; type: string }, zones: Zones): Resolu
   if (zone === undefined) return { rcode: 'REFUSED', answers: [], authorities: [] };
   const answers: Answer[] = [];
   let owner = question.name;
-  while (isWithin(owner, zone.facts.name) && answers.length < CHAIN_MAX) {
+  // A circle of CNAMEs ends where it began.
+  while (isWithin(owner, zone.facts.name) && !answers.some(({ name }) => name === owner)) {
     const sets = findSets(zone, relativeName(owner.toLowerCase(), zone.facts.name));
     const found = sets?.find(({ type }) => type === question.type);
     const next = found ?? sets?.find(({ type }) => type === 'CNAME');
