@@ -6,7 +6,6 @@ import type { LocalCloud } from '../system/local-cloud.js';
 
 /** A fault in what happens on the garden, in addition to the faults of its API. */
 interface ShootFault {
-  readonly name?: string;
   /** Types of flows, such as `Create`. The default is every type. */
   readonly operations?: readonly string[];
   /** The number of attempts it applies to; null means all. The default is 1. */

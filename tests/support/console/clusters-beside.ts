@@ -24,7 +24,7 @@ export const planOf = (page: Page) => page.getByRole('region', { name: 'Plan', e
 /** Waits until the plan is that of what was typed. */
 export const planned = (page: Page) => planOf(page).getByRole('status').filter({ hasText: 'Checked' }).waitFor();
 
-const quick = { createMs: 500, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300, joinMs: 100 };
+const quick = { createMs: 500, reconcileMs: 300, deleteMs: 300, joinMs: 100 };
 
 /** Clusters of the first team beside the console, as other people and earlier days make them. */
 export function clustersBeside(running: () => RunningConsole) {

@@ -35,12 +35,10 @@ export interface FaultRule {
   readonly effect: Readonly<Record<string, unknown>>;
 }
 
-/** How long each kind of work takes on the garden, in milliseconds. */
+/** How long each kind of flow takes on the garden, in milliseconds. */
 export interface GardenSpeed {
   readonly createMs: number;
   readonly reconcileMs: number;
-  readonly hibernateMs: number;
-  readonly wakeMs: number;
   readonly deleteMs: number;
 }
 
@@ -90,7 +88,7 @@ export const DEMO_ZONE = 'demos.test';
 export const UNLIMITED = '100000000';
 
 /** A garden that needs a moment for work that takes minutes elsewhere. */
-const swift: GardenSpeed = { createMs: 600, reconcileMs: 300, hibernateMs: 300, wakeMs: 300, deleteMs: 300 };
+const swift: GardenSpeed = { createMs: 600, reconcileMs: 300, deleteMs: 300 };
 
 const TOKEN = 'upstream-token-of-the-system-tests-0123456789-0123456789-0123456';
 
@@ -117,8 +115,6 @@ export async function startLocalCloud(options: LocalCloudOptions = {}): Promise<
       LOCAL_CLOUD_PROJECT_TOKENS: projectTokens?.join(','),
       LOCAL_CLOUD_GARDEN_CREATE_MS: String(speed.createMs),
       LOCAL_CLOUD_GARDEN_RECONCILE_MS: String(speed.reconcileMs),
-      LOCAL_CLOUD_GARDEN_HIBERNATE_MS: String(speed.hibernateMs),
-      LOCAL_CLOUD_GARDEN_WAKE_MS: String(speed.wakeMs),
       LOCAL_CLOUD_GARDEN_DELETE_MS: String(speed.deleteMs),
     },
     readyUrl: `${adminUrl}/calls`,

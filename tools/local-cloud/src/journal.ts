@@ -29,7 +29,7 @@ export class UnusableState extends Error {
 }
 
 /** The first line of each journal. Raised whenever what is kept gets another form. */
-const FORM = JSON.stringify({ form: 3 });
+const FORM = JSON.stringify({ form: 4 });
 
 type Entry = readonly [key: string, value: unknown];
 

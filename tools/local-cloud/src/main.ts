@@ -42,8 +42,6 @@ const cloud = await startLocalCloud({
   garden: numbers({
     createMs: 'GARDEN_CREATE_MS',
     reconcileMs: 'GARDEN_RECONCILE_MS',
-    hibernateMs: 'GARDEN_HIBERNATE_MS',
-    wakeMs: 'GARDEN_WAKE_MS',
     deleteMs: 'GARDEN_DELETE_MS',
   }),
 }).catch((error: unknown) => {

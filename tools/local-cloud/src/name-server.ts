@@ -57,38 +57,27 @@ interface Resolution {
  * @see RFC 1034 section 4.3.2, RFC 4592 (wildcards), RFC 6604 (the code after a chain of CNAMEs)
  */
 function resolve(question: { name: string; type: string }, zones: Zones): Resolution {
-  const zone = zoneOf(question.name.toLowerCase(), zones);
-  if (zone === null) return { rcode: 'REFUSED', answers: [], authorities: [] };
+  const all = zones.served().filter(({ facts }) => isWithin(question.name, facts.name));
+  const [zone] = all.sort((a, b) => b.facts.name.length - a.facts.name.length);
+  if (zone === undefined) return { rcode: 'REFUSED', answers: [], authorities: [] };
   const answers: Answer[] = [];
-  const seen = new Set<string>();
-  for (let owner = question.name; ; ) {
-    const name = relativeName(owner.toLowerCase(), zone.facts.name);
-    const sets = findSets(zone, name);
+  let owner = question.name;
+  // A circle of CNAMEs ends where it began.
+  while (isWithin(owner, zone.facts.name) && !answers.some(({ name }) => name === owner)) {
+    const sets = findSets(zone, relativeName(owner.toLowerCase(), zone.facts.name));
     const found = sets?.find(({ type }) => type === question.type);
     const next = found ?? sets?.find(({ type }) => type === 'CNAME');
     if (next === undefined) {
       return { rcode: sets === null ? 'NXDOMAIN' : 'NOERROR', answers, authorities: negative(zone) };
     }
     answers.push(...recordsOf(zone, next, owner));
-    seen.add(name);
+    if (found !== undefined) break;
     owner = absoluteName(next.records[0]?.value ?? '.', zone.facts.name);
-    const target = owner.toLowerCase();
-    const isOutside = target !== zone.facts.name && !target.endsWith(`.${zone.facts.name}`);
-    if (found !== undefined || isOutside || seen.has(relativeName(target, zone.facts.name))) {
-      return { rcode: 'NOERROR', answers, authorities: [] };
-    }
   }
+  return { rcode: 'NOERROR', answers, authorities: [] };
 }
 
-function zoneOf(name: string, zones: Zones): HeldZone | null {
-  const labels = name.split('.');
-  const known = zones.list();
-  for (const index of labels.keys()) {
-    const zone = known.find(({ facts }) => facts.name === labels.slice(index).join('.'));
-    if (zone !== undefined) return zone;
-  }
-  return null;
-}
+const isWithin = (name: string, zone: string): boolean => `.${name.toLowerCase()}`.endsWith(`.${zone}`);
 
 /** The sets that answer for a name, from the name itself or a wildcard; null if the name does not exist. */
 function findSets({ served }: HeldZone, name: string): Rrset[] | null {

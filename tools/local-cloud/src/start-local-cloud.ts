@@ -1,12 +1,12 @@
 import { createServer } from 'node:http';
 import { createAdmin, type LocalCloudAdmin } from './admin/admin.js';
 import { buildAdminApp } from './admin/admin-app.js';
-import { createClock } from './clock.js';
+import { Clock } from './clock.js';
 import type { Cloud } from './cloud.js';
-import { startMachines } from './compute/machines.js';
 import { Servers } from './compute/servers.js';
 import { Zones } from './dns/zones.js';
 import { Calls } from './faults/calls.js';
+import { startMachines } from './garden/machines.js';
 import type { GardenSettings } from './garden/settings.js';
 import { startGarden } from './garden/start-garden.js';
 import type { AccountName } from './garden-accounts.js';
@@ -62,7 +62,7 @@ export interface LocalCloud {
 /** Starts the local cloud and returns once all addresses answer. */
 export async function startLocalCloud(options: LocalCloudOptions): Promise<LocalCloud> {
   const { tokens, dataDir, actionMs = 150, requestsPerHour = 3600 } = options;
-  const clock = createClock();
+  const clock = new Clock();
   const projectTokens = new ProjectTokens([...tokens, ...(options.projectTokens ?? [])]);
   const calls = new Calls();
   const names = options.zones.map(({ name }) => name);
@@ -73,7 +73,7 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   const shared = { clock, calls, projectTokens, zones, servers, budget, tokens };
   const cloud: Cloud = { ...shared, extraFields: {}, nodesIn: garden.nodesIn };
   const api = await listen(createServer(buildHcloudApi(cloud)), options.apiPort ?? 0);
-  const machines = startMachines(servers, clock, garden.machines, () => garden.settings.joinMs);
+  const machines = startMachines(garden, servers);
   const mail = await startMailSink(LOOPBACK, options.smtpPort ?? 0);
   const admin = createAdmin(cloud, garden, mail);
   const adminApi = await listen(createServer(buildAdminApp(admin)), options.adminPort ?? 0);

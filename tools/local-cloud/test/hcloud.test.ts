@@ -226,7 +226,7 @@ describe('a restart', () => {
   });
 
   it('refuses a journal with damage elsewhere, and says what to do', async () => {
-    appendFileSync(journal(), '{"form":3}\n{"half\n[]\n');
+    appendFileSync(journal(), '{"form":4}\n{"half\n[]\n');
 
     await expect(startTestCloud({ dataDir })).rejects.toThrow(/dns\.jsonl is damaged at line 2\. Delete the file/);
   });

@@ -19,7 +19,7 @@ let server: { readonly id: ServerId; readonly serverId: number };
 beforeAll(async () => {
   at = await startClusters({
     actionMs: 300,
-    garden: { createMs: 400, reconcileMs: 250, hibernateMs: 250, wakeMs: 250, deleteMs: 300, joinMs: 100 },
+    garden: { createMs: 400, reconcileMs: 250, deleteMs: 300, joinMs: 100 },
   });
   reconciler = await at.start();
   const { pool, prisma } = at;

@@ -49,7 +49,7 @@ const clusterSettings: ClusterSettings = {
 /** Those of DNS and mails are not used. */
 const shortIntervals = { sweep: 1_000, verify: 1_000, sync: 1, settle: 1, lookUp: 1, demos: 1, mails: 1 };
 
-const fast = { createMs: 200, reconcileMs: 120, hibernateMs: 120, wakeMs: 120, deleteMs: 150 };
+const fast = { createMs: 200, reconcileMs: 120, deleteMs: 150 };
 
 /** Clusters in a separate garden, with a real Postgres, a real queue and the local cloud. */
 export async function startClusters(cloudOptions: Partial<LocalCloudOptions> = {}, key = randomBytes(32)) {

@@ -8,7 +8,7 @@ const rrsetOf = (req: Request) => [param(req, 'zone'), param(req, 'name'), param
 const shootOf = (req: Request) => [param(req, 'namespace'), param(req, 'name')] as const;
 
 const adminRoutes = (admin: LocalCloudAdmin): Routes => ({
-  'POST /admin/faults': ({ body }) => ({ faults: admin.addFaults(...[body].flat()) }),
+  'POST /admin/faults': ({ body }) => admin.addFaults(...[body].flat()),
   'DELETE /admin/faults': () => admin.clearFaults(),
   'GET /admin/calls': () => admin.calls(),
   'GET /admin/budget': () => admin.budget(),
@@ -22,7 +22,7 @@ const adminRoutes = (admin: LocalCloudAdmin): Routes => ({
   'GET /admin/servers': () => ({ servers: admin.servers() }),
   'POST /admin/servers': ({ body: { token, ...options } }) => ({ server: admin.addServer(token, options) }),
   'GET /admin/garden/shoot-history': () => ({ shoots: admin.garden.shootHistory() }),
-  'POST /admin/garden/shoot-faults': ({ body }) => ({ faults: admin.garden.addShootFaults(...[body].flat()) }),
+  'POST /admin/garden/shoot-faults': ({ body }) => admin.garden.addShootFaults(...[body].flat()),
   'DELETE /admin/garden/shoot-faults': () => admin.garden.clearShootFaults(),
   [`DELETE ${SHOOT}/managers`]: (req) => admin.garden.forgetManagers(...shootOf(req)),
   [`GET ${SHOOT}/nodes`]: (req) => ({ nodes: admin.garden.nodes(...shootOf(req)) }),

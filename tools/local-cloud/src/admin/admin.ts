@@ -27,7 +27,7 @@ export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
     throw new Error(`There is no zone ${reference}. Name one that the local cloud was started with.`);
   };
   return {
-    addFaults: (...rules: FaultRule[]): HeldRule<FaultRule>[] => calls.faults.add(...rules),
+    addFaults: (...rules: FaultRule[]): void => calls.faults.add(...rules),
     faults: (): HeldRule<FaultRule>[] => calls.faults.list(),
     clearFaults: (): void => calls.faults.clear(),
     calls: () => calls.counts(),
@@ -35,7 +35,7 @@ export function createAdmin(cloud: Cloud, garden: Garden, mail: MailSink) {
     budget: (): BudgetState => budget.state(clock.now()),
     /** Setting `requestsPerHour` without `remaining` refills the budget. */
     setBudget: (change: { requestsPerHour?: number; remaining?: number }): void => budget.set(change, clock.now()),
-    /** Actions, budget, flows and kubeconfigs follow this clock. */
+    /** Actions, budget, name server and kubeconfigs follow this clock. */
     advanceClock: (ms: number): void => clock.advance(ms),
     /** All zones with their sets, sorted by id, including every accepted write. */
     zones: () => zones.list().map(({ facts, table }) => ({ ...facts, rrsets: table.sorted() })),

@@ -75,8 +75,9 @@ const newServer = {
 /** The servers of all projects. */
 export class Servers {
   readonly #servers = new Map<number, StoredServer>();
-  readonly #listeners = new Set<(id: number) => void>();
   readonly #journal;
+  /** Is called after each change of a server. */
+  onChange: (id: number) => void = () => undefined;
 
   constructor(
     private readonly clock: Clock,
@@ -89,12 +90,6 @@ export class Servers {
 
   close(): void {
     this.#journal.close();
-  }
-
-  /** Registers a listener that is called after each change of a server. @returns a function that removes it */
-  onChange(listener: (id: number) => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
   }
 
   add(project: string, options: ServerOptions): Server {
@@ -179,7 +174,7 @@ export class Servers {
   #save(server: StoredServer): Server {
     this.#servers.set(server.id, server);
     this.#journal.keep([String(server.id), server]);
-    for (const listener of [...this.#listeners]) listener(server.id);
+    this.onChange(server.id);
     return this.#settled(server);
   }
 }

@@ -84,11 +84,7 @@ export class RrsetTable {
   }
 
   get(name: string, type: string): Rrset | null {
-    return this.find(rrsetId(name, type));
-  }
-
-  find(id: string): Rrset | null {
-    return this.#byId.get(id) ?? null;
+    return this.#byId.get(rrsetId(name, type)) ?? null;
   }
 
   at(name: string): Rrset[] {

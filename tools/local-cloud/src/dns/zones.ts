@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Clock, DueQueue, timestamp } from '../clock.js';
+import { type Clock, timestamp } from '../clock.js';
 import type { ActionError, Body } from '../hcloud/answers.js';
 import { journalOf, openJournal } from '../journal.js';
 import type { WriteKind } from './decide-write.js';
@@ -10,8 +10,16 @@ export interface HeldZone {
   readonly facts: ZoneFacts;
   /** State after all accepted writes. Visible immediately, even while actions run. */
   readonly table: RrsetTable;
-  /** What the name server has. */
+  /** What the name server has, once it has caught up: see {@link Zones.served}. */
   readonly served: RrsetTable;
+}
+
+/** What the name server does not have yet. */
+interface LateChange {
+  readonly at: number;
+  readonly zone: HeldZone;
+  readonly id: string;
+  readonly next: Rrset | null;
 }
 
 type Entry = readonly [key: string, value: unknown];
@@ -43,7 +51,8 @@ export class Zones {
   readonly #actions = new Map<number, ZoneAction>();
   #lastActionId = FIRST_ACTION_ID - 1;
   readonly #writes: Write[] = [];
-  readonly #toServe;
+  /** Oldest first. */
+  #late: LateChange[] = [];
   #servedLaterMs = 0;
 
   /** @param names created unless the data folder has them */
@@ -53,14 +62,12 @@ export class Zones {
     dataDir: string | undefined,
     names: readonly string[],
   ) {
-    this.#toServe = new DueQueue(clock, (key) => this.#serve(key));
     this.#journal = openJournal(dataDir, FILE);
     for (const entry of this.#journal.kept) this.#take(entry);
     for (const name of names) if (this.find(name) === null) this.#create(name);
   }
 
   close(): void {
-    this.#toServe.close();
     this.#journal.close();
   }
 
@@ -68,9 +75,21 @@ export class Zones {
     return [...this.#zones.values()];
   }
 
-  /** From now on the name server serves each change so much later. */
+  /** From now on the name server serves each change so much later, and all earlier ones. */
   serveLater(ms: number): void {
     this.#servedLaterMs = ms;
+    this.#catchUp(Number.POSITIVE_INFINITY);
+  }
+
+  /** The zones for the name server. */
+  served(): HeldZone[] {
+    this.#catchUp(this.clock.now());
+    return this.list();
+  }
+
+  #catchUp(nowMs: number): void {
+    for (const { at, zone, id, next } of this.#late) if (at <= nowMs) zone.served.replace(id, next);
+    this.#late = this.#late.filter(({ at }) => at > nowMs);
   }
 
   /** @param reference id or name. Names always contain a dot, so digits alone are an id */
@@ -107,7 +126,7 @@ export class Zones {
     const rrset = decide({ name, type, current: table.get(name, type), typesAtName }, request.body ?? {});
     const action = command === null ? null : this.#newAction(facts.id, command, failure);
     const hasEffect = action === null || action.error === null;
-    const change = hasEffect ? this.#changeOf(zone, name, type, rrset, command !== null) : [];
+    const change = hasEffect ? this.#changeOf(zone, name, type, rrset) : [];
     this.#keep(...change, ...(action === null ? [] : [[`action ${action.id}`, action] as const]));
     this.#writes.push({
       seq: this.#writes.length + 1,
@@ -123,7 +142,7 @@ export class Zones {
 
   /** Stores or removes a set without rules or an action, to simulate drift. */
   force(zone: HeldZone, name: string, type: string, next: Rrset | null): void {
-    this.#keep(...this.#changeOf(zone, name, type, next, true));
+    this.#keep(...this.#changeOf(zone, name, type, next));
   }
 
   #newAction(
@@ -139,11 +158,9 @@ export class Zones {
   }
 
   /** The set, and the SOA of its zone with a raised serial, as the journal keeps them. */
-  #changeOf({ facts, table }: HeldZone, name: string, type: string, next: Rrset | null, raises: boolean): Entry[] {
-    const isSoa = name === '@' && type === 'SOA';
-    const soa = isSoa ? next : table.get('@', 'SOA');
-    const raised = raises && soa !== null ? [this.#raised(facts.id, soa)] : [];
-    return isSoa && raised.length > 0 ? raised : [setEntry(facts.id, name, type, next), ...raised];
+  #changeOf({ facts, table }: HeldZone, name: string, type: string, next: Rrset | null): Entry[] {
+    const soa = type === 'SOA' ? null : table.get('@', 'SOA');
+    return [setEntry(facts.id, name, type, next), ...(soa === null ? [] : [this.#raised(facts.id, soa)])];
   }
 
   /** Raises the serial to the first of the day (`YYYYMMDD00`), or by one if it is already that high. */
@@ -179,14 +196,8 @@ export class Zones {
   #replace(zone: HeldZone | undefined, id: string, next: Rrset | null): void {
     if (zone === undefined) return;
     zone.table.replace(id, next);
-    if (this.#servedLaterMs > 0) this.#toServe.add(`${zone.facts.id} ${id}`, this.#servedLaterMs);
-    else zone.served.replace(id, next);
-  }
-
-  #serve(key: string): void {
-    const [zoneId, id = ''] = key.split(' ');
-    const zone = this.#zones.get(Number(zoneId));
-    zone?.served.replace(id, zone.table.find(id));
+    this.#late.push({ at: this.clock.now() + this.#servedLaterMs, zone, id, next });
+    this.#catchUp(this.clock.now());
   }
 
   #create(name: string): void {

@@ -17,7 +17,7 @@ export interface FaultEffect {
   delayMs?: number;
   /** Answers with this status. */
   status?: number;
-  /** Error code of that answer. Default: the usual code of the status. */
+  /** Error code of that answer. Default: `server_error`, or the usual reason of Kubernetes. */
   code?: string;
   /** Error message of that answer. */
   message?: string;
@@ -49,10 +49,7 @@ export interface FaultRule {
   effect: FaultEffect;
 }
 
-/** A rule with what it has done. */
 export type HeldRule<R> = R & {
-  /** Number of times it took effect. */
-  readonly hits: number;
   /** Number of times it may still take effect; null for no limit. */
   readonly remaining: number | null;
 };
@@ -61,10 +58,8 @@ export type HeldRule<R> = R & {
 export class HeldRules<R extends { readonly times?: number | null }> {
   #held: HeldRule<R>[] = [];
 
-  add(...rules: readonly R[]): HeldRule<R>[] {
-    const added = rules.map((rule) => ({ ...rule, hits: 0, remaining: rule.times === undefined ? 1 : rule.times }));
-    this.#held.push(...added);
-    return added;
+  add(...rules: readonly R[]): void {
+    for (const rule of rules) this.#held.push({ ...rule, remaining: rule.times === undefined ? 1 : rule.times });
   }
 
   list(): HeldRule<R>[] {
@@ -81,7 +76,7 @@ export class HeldRules<R extends { readonly times?: number | null }> {
     const rule = this.#held[index];
     if (rule === undefined) return null;
     const remaining = rule.remaining === null ? null : rule.remaining - 1;
-    this.#held[index] = { ...rule, hits: rule.hits + 1, remaining };
+    this.#held[index] = { ...rule, remaining };
     return rule;
   }
 }

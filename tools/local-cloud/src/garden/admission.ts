@@ -2,7 +2,7 @@ import type { Clock } from '../clock.js';
 import { forbidden, internalError, invalidObject, StatusError } from '../kube/errors.js';
 import { cloudProfiles, credentialsBindings, namespaces, projects, secrets, shoots } from '../kube/kinds.js';
 import { equalJson, type KubeObject } from '../kube/object.js';
-import { type ObjectStore, objectOf } from '../kube/store.js';
+import { inGarden, type ObjectStore } from '../kube/store.js';
 import type { Rule } from '../kube/writes.js';
 import type { CredentialsBinding } from './objects.js';
 import type { AdmissionRule, GardenSettings } from './settings.js';
@@ -39,7 +39,7 @@ export function gardenRules(
 
 /** The name of the Project that a namespace belongs to. */
 export const projectOf = (store: ObjectStore, namespace: string): string =>
-  store.get(namespaces.plural, '', namespace)?.labels['project.gardener.cloud/name'] ?? namespace;
+  store.find(inGarden(namespaces, '', namespace))?.labels['project.gardener.cloud/name'] ?? namespace;
 
 const PROJECT_NAME_MAX = 10;
 
@@ -59,14 +59,14 @@ function judgeBinding(
   const { namespace = '', name = '' } = credentialsRef;
   if (old !== null && !equalJson(credentialsRef, old.credentialsRef))
     throw invalidObject(credentialsBindings, own, 'credentialsRef', 'Invalid value: field is immutable');
-  if (store.get(secrets.plural, namespace, name) === null)
+  if (store.find(inGarden(secrets, namespace, name)) === null)
     throw forbidden(credentialsBindings, own, `secrets ${JSON.stringify(name)} not found`);
 }
 
 /** @throws StatusError 403 */
 function checkQuota(store: ObjectStore, { metadata }: KubeObject, max: number | null): void {
   const { namespace = '', name = '' } = metadata;
-  const used = store.list(secrets.plural).filter((held) => held.namespace === namespace).length;
+  const used = store.list(secrets).filter((held) => held.namespace === namespace).length;
   if (max === null || used < max) return;
   const counts = `requested: count/secrets=1, used: count/secrets=${used}, limited: count/secrets=${max}`;
   throw forbidden(secrets, name, `exceeded quota: gardener, ${counts}`);
@@ -74,11 +74,11 @@ function checkQuota(store: ObjectStore, { metadata }: KubeObject, max: number | 
 
 /** @throws StatusError 403, 422, 500 */
 function admitShoot(shoot: Shoot, old: Shoot | null, store: ObjectStore, nowMs: number): void {
-  const profile = store.get(cloudProfiles.plural, '', shoot.spec.cloudProfile?.name ?? '');
+  const profile = store.find(inGarden(cloudProfiles, '', shoot.spec.cloudProfile?.name ?? ''));
   // As Gardener answers.
   if (profile === null) throw internalError('could not find referenced cloud profile');
   const project = projectOf(store, shoot.metadata.namespace ?? '');
-  const catalogue: Catalogue = { profile: objectOf(profile), project, nowMs };
+  const catalogue: Catalogue = { profile: profile.object, project, nowMs };
   prepareShoot(shoot, old, catalogue);
   judgeShoot(shoot, old, catalogue);
 }

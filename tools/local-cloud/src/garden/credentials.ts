@@ -1,6 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import {
   issueClientCertificate,
@@ -12,10 +10,10 @@ import { stringify } from 'yaml';
 import { type Clock, timestamp } from '../clock.js';
 import { type AccountName, accountNames } from '../garden-accounts.js';
 import { invalidObject } from '../kube/errors.js';
-import { shoots } from '../kube/kinds.js';
+import { apiVersionOf, internalSecrets, shoots } from '../kube/kinds.js';
 import { fieldAt } from '../kube/object.js';
 import type { OwnRequest } from '../kube/serve-kube.js';
-import { type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import { type Held, inGarden, type ObjectStore, type Ref } from '../kube/store.js';
 import { LOOPBACK } from '../listen.js';
 import type { Shoot } from './shoots/shoot.js';
 
@@ -34,19 +32,29 @@ const longValidity = () => ({
   notAfter: new Date(Date.now() + 3650 * DAY_MS),
 });
 
-/** Reads the credentials of the garden from the data folder or creates them. */
-export function openCredentials(dataDir: string | undefined): GardenCredentials {
-  const path = dataDir === undefined ? null : join(dataDir, 'garden-credentials.json');
-  if (path !== null && existsSync(path)) return JSON.parse(readFileSync(path, 'utf8')) as GardenCredentials;
-  const authority = makeAuthority('local-garden', longValidity());
-  const tokens = Object.fromEntries(accountNames.map((name) => [name, randomBytes(24).toString('base64url')]));
-  const credentials = { authority, tokens: tokens as GardenCredentials['tokens'] };
-  if (dataDir !== undefined && path !== null) {
-    mkdirSync(dataDir, { recursive: true });
-    writeFileSync(path, JSON.stringify(credentials), { mode: 0o600 });
-  }
-  return credentials;
+type Place = Pick<Ref, 'namespace' | 'name'>;
+
+/** A secret of the store, made on first use. */
+function internal<T>(store: ObjectStore, { namespace, name }: Place, make: () => T): T {
+  const ref = inGarden(internalSecrets, namespace, name);
+  const held = store.find(ref);
+  if (held !== null) return held.object.data as T;
+  const data = make();
+  store.put(ref, {
+    apiVersion: apiVersionOf(internalSecrets),
+    kind: 'InternalSecret',
+    metadata: { namespace, name },
+    data,
+  });
+  return data;
 }
+
+/** The credentials of the garden. */
+export const openCredentials = (store: ObjectStore): GardenCredentials =>
+  internal(store, { namespace: '', name: 'garden' }, () => {
+    const tokens = accountNames.map((name) => [name, randomBytes(24).toString('base64url')]);
+    return { authority: makeAuthority('local-garden', longValidity()), tokens: Object.fromEntries(tokens) };
+  });
 
 export const issueGardenServer = (authority: KeyPair): KeyPair =>
   issueServerCertificate(authority, { dns: ['localhost'], ip: [LOOPBACK] }, longValidity());
@@ -55,12 +63,12 @@ export const issueGardenServer = (authority: KeyPair): KeyPair =>
 const DOMAIN = 'shoot.local-garden.test';
 
 /** TLS server name of a Shoot's API server. It identifies the Shoot. */
-const serverNameOf = ({ namespace, name }: Held): string => `api.${name}.${namespace}.${DOMAIN}`;
+const serverNameOf = ({ namespace, name }: Place): string => `api.${name}.${namespace}.${DOMAIN}`;
 
 /** @returns null for another name, or a Shoot that is not there */
-export function shootNamed(store: ObjectStore, serverName: string): Held | null {
+export function shootNamed(store: ObjectStore, serverName: string): Held<Shoot> | null {
   const [, name, namespace, domain] = /^api\.([^.]+)\.([^.]+)\.(.*)$/.exec(serverName) ?? [];
-  return domain === DOMAIN ? store.get(shoots.plural, namespace ?? '', name ?? '') : null;
+  return domain === DOMAIN ? store.find(inGarden(shoots, namespace ?? '', name ?? '')) : null;
 }
 
 const SECONDS_DEFAULT = 3600;
@@ -71,7 +79,7 @@ const BACKDATED_MS = 60_000;
 
 const requestKinds = { admin: 'AdminKubeconfigRequest', viewer: 'ViewerKubeconfigRequest' } as const;
 
-/** The certificate authority of each Shoot, created on first use and stored with the Shoot, and what it issues. */
+/** The certificate authority of each Shoot, and what it issues. */
 export class ShootAuthorities {
   /** Keyed by the Shoot's uid. */
   readonly #servers = new Map<string, SecureContext>();
@@ -81,13 +89,10 @@ export class ShootAuthorities {
     private readonly clock: Clock,
   ) {}
 
-  get(held: Held): KeyPair {
-    const { simulation } = held;
-    if (simulation.authority !== undefined) return simulation.authority;
-    const authority = makeAuthority('ca', longValidity());
-    this.store.simulate(shoots.plural, held, { ...simulation, authority });
-    return authority;
-  }
+  get = (shoot: Place): KeyPair => internal(this.store, shoot, () => makeAuthority('ca', longValidity()));
+
+  /** After the end of the Shoot. */
+  forget = ({ namespace, name }: Place): void => this.store.remove(inGarden(internalSecrets, namespace, name));
 
   /** What a Shoot's API server shows in a handshake. */
   serverOf(held: Held): SecureContext {
@@ -103,10 +108,10 @@ export class ShootAuthorities {
   }
 
   /** Answers `POST …/shoots/{name}/adminkubeconfig` and `viewerkubeconfig`. Nothing is stored. @throws StatusError 422 */
-  issueKubeconfig(held: Held, role: keyof typeof requestKinds, { visitor, body }: OwnRequest) {
+  issueKubeconfig(held: Held<Shoot>, role: keyof typeof requestKinds, { visitor, body }: OwnRequest) {
     const seconds = Math.min(Number(fieldAt(body, 'spec', 'expirationSeconds') ?? SECONDS_DEFAULT), SECONDS_MAX);
     const authority = this.get(held);
-    const [address] = objectOf<Shoot>(held).status.advertisedAddresses ?? [];
+    const [address] = held.object.status.advertisedAddresses ?? [];
     if (address === undefined)
       throw invalidObject(shoots, held.name, 'status.status', 'Invalid value: no suitable advertised address found');
     const nowMs = this.clock.now();

@@ -4,8 +4,7 @@ import { discoveryOf } from '../kube/discovery.js';
 import { unauthorized } from '../kube/errors.js';
 import { gardenKinds, shoots } from '../kube/kinds.js';
 import { buildKubeApi, type OwnRequest } from '../kube/serve-kube.js';
-import { GARDEN } from '../kube/store.js';
-import { inGarden } from '../kube/writes.js';
+import { GARDEN, inGarden } from '../kube/store.js';
 import type { GardenParts } from './parts.js';
 
 const documents: Readonly<Record<string, unknown>> = {
@@ -16,11 +15,11 @@ const documents: Readonly<Record<string, unknown>> = {
 
 /** The Kubernetes API of the garden cluster. @param tokens bearer tokens of the accounts */
 export function buildGardenApi(parts: GardenParts, tokens: Readonly<Record<AccountName, string>>): Express {
-  const { accounts, writes, authorities } = parts;
+  const { accounts, store, authorities } = parts;
   const issue =
     (role: 'admin' | 'viewer') =>
     (request: OwnRequest): unknown => {
-      const held = writes.getHeld(inGarden(shoots, request.namespace, request.name));
+      const held = store.get(inGarden(shoots, request.namespace, request.name));
       return authorities.issueKubeconfig(held, role, request);
     };
   return buildKubeApi({

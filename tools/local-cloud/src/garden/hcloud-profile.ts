@@ -3,31 +3,30 @@ import type { CloudProfile, ImageVersion } from './objects.js';
 const past = '2026-01-31T23:59:59Z';
 const farAway = '2099-12-31T23:59:59Z';
 
-/** Its processors, gigabytes of memory and disk, and net prices in euros in the European locations: hourly, and the monthly cap. */
+/** Its processors, gigabytes of memory, and net prices in euros in the European locations: hourly, and the monthly cap. */
 interface ServerType {
   readonly cpu: number;
   readonly memory: number;
-  readonly disk: number;
   readonly hourly: number;
   readonly monthly: number;
 }
 
 export const serverTypes: Readonly<Record<string, ServerType>> = {
-  cx22: { cpu: 2, memory: 4, disk: 40, hourly: 0.006, monthly: 3.79 },
-  cx32: { cpu: 4, memory: 8, disk: 80, hourly: 0.0109, monthly: 6.8 },
-  cx42: { cpu: 8, memory: 16, disk: 160, hourly: 0.0263, monthly: 16.4 },
-  cx52: { cpu: 16, memory: 32, disk: 320, hourly: 0.0519, monthly: 32.4 },
-  cx11: { cpu: 1, memory: 2, disk: 20, hourly: 0.0053, monthly: 3.29 },
-  cpx21: { cpu: 3, memory: 4, disk: 80, hourly: 0.0113, monthly: 7.05 },
-  cpx31: { cpu: 4, memory: 8, disk: 160, hourly: 0.021, monthly: 13.1 },
-  cpx41: { cpu: 8, memory: 16, disk: 240, hourly: 0.0394, monthly: 24.6 },
-  cpx51: { cpu: 16, memory: 32, disk: 360, hourly: 0.0879, monthly: 54.9 },
-  ccx13: { cpu: 2, memory: 8, disk: 80, hourly: 0.02, monthly: 12.49 },
-  ccx23: { cpu: 4, memory: 16, disk: 160, hourly: 0.0392, monthly: 24.49 },
-  ccx33: { cpu: 8, memory: 32, disk: 240, hourly: 0.0777, monthly: 48.49 },
-  cax11: { cpu: 2, memory: 4, disk: 40, hourly: 0.0053, monthly: 3.29 },
-  cax21: { cpu: 4, memory: 8, disk: 80, hourly: 0.0096, monthly: 5.99 },
-  cax31: { cpu: 8, memory: 16, disk: 160, hourly: 0.0192, monthly: 11.99 },
+  cx22: { cpu: 2, memory: 4, hourly: 0.006, monthly: 3.79 },
+  cx32: { cpu: 4, memory: 8, hourly: 0.0109, monthly: 6.8 },
+  cx42: { cpu: 8, memory: 16, hourly: 0.0263, monthly: 16.4 },
+  cx52: { cpu: 16, memory: 32, hourly: 0.0519, monthly: 32.4 },
+  cx11: { cpu: 1, memory: 2, hourly: 0.0053, monthly: 3.29 },
+  cpx21: { cpu: 3, memory: 4, hourly: 0.0113, monthly: 7.05 },
+  cpx31: { cpu: 4, memory: 8, hourly: 0.021, monthly: 13.1 },
+  cpx41: { cpu: 8, memory: 16, hourly: 0.0394, monthly: 24.6 },
+  cpx51: { cpu: 16, memory: 32, hourly: 0.0879, monthly: 54.9 },
+  ccx13: { cpu: 2, memory: 8, hourly: 0.02, monthly: 12.49 },
+  ccx23: { cpu: 4, memory: 16, hourly: 0.0392, monthly: 24.49 },
+  ccx33: { cpu: 8, memory: 32, hourly: 0.0777, monthly: 48.49 },
+  cax11: { cpu: 2, memory: 4, hourly: 0.0053, monthly: 3.29 },
+  cax21: { cpu: 4, memory: 8, hourly: 0.0096, monthly: 5.99 },
+  cax31: { cpu: 8, memory: 16, hourly: 0.0192, monthly: 11.99 },
 };
 
 const imageVersion = (version: string, more: Partial<ImageVersion> = {}): ImageVersion => ({
@@ -81,14 +80,12 @@ export const hcloudProfile: CloudProfile = {
         versions: [imageVersion('4230.2.3', { architectures: ['amd64'] })],
       },
     ],
-    machineTypes: Object.entries(serverTypes).map(([name, { cpu, memory, disk }]) => ({
+    machineTypes: Object.entries(serverTypes).map(([name, { cpu, memory }]) => ({
       name,
       architecture: name.startsWith('cax') ? 'arm64' : 'amd64',
       cpu: String(cpu),
-      gpu: '0',
       memory: `${memory}Gi`,
       usable: name !== 'cx11',
-      storage: { class: 'standard', type: 'local', size: `${disk}Gi` },
     })),
     regions: [
       { name: 'fsn1', zones: [{ name: 'fsn1-dc14' }] },

@@ -3,48 +3,41 @@ import { stringify } from 'yaml';
 import { publicAddresses } from '../compute/addresses.js';
 import { nodes, secrets } from '../kube/kinds.js';
 import type { KubeObject } from '../kube/object.js';
-import { clusterOf, collectionOf, type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import { clusterOf, type Held, type ObjectStore, type Ref } from '../kube/store.js';
 import type { Rule } from '../kube/writes.js';
 import { base64 } from './credentials.js';
+import type { Node } from './objects.js';
 import type { GardenParts } from './parts.js';
-import { type Shoot, type Simulation, type Worker, workersOf } from './shoots/shoot.js';
-
-export interface Node extends KubeObject {
-  metadata: KubeObject['metadata'] & { name: string; labels: Record<string, string> };
-  spec: { providerID?: string; unschedulable?: boolean };
-  status: {
-    addresses: readonly { type: string; address: string }[];
-    conditions: readonly { type: string; status: string }[];
-    nodeInfo: { kubeletVersion: string };
-  };
-}
-
-type Place = Pick<Held, 'namespace' | 'name'>;
+import { type Shoot, type Worker, workersOf } from './shoots/shoot.js';
 
 /** Namespace of all objects that nodes need from a Shoot. */
 export const SYSTEM = 'kube-system';
 export const POOL = 'worker.gardener.cloud/pool';
 
 /** The nodes of a Shoot, by name: one for each machine, and those that joined by themselves. */
-export const nodesOf = (store: ObjectStore, shoot: Place): Held[] => store.list(collectionOf(clusterOf(shoot), nodes));
+export const nodesOf = (store: ObjectStore, shoot: Pick<Ref, 'namespace' | 'name'>): Held<Node>[] =>
+  store.list(nodes, clusterOf(shoot));
 
-/** The nodes of the Shoot's own machines. Each is also a server of the provider. */
-export const machinesOf = (store: ObjectStore, shoot: Place): Held[] =>
-  nodesOf(store, shoot).filter(({ simulation }) => simulation.joined === undefined);
+/** The number of a machine's server: stable for a name, and distinct from ids of other servers. */
+export const idOf = (name: string): number =>
+  2 ** 40 + Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 9), 16);
 
-export const isReady = (held: Held): boolean => objectOf<Node>(held).status.conditions[0]?.status === 'True';
+export const providerIdOf = (serverId: number): string => `hcloud://${serverId}`;
 
-/** Says whether a node reports its status. A silent one is not ready. */
+/** Whether a node is one of the Shoot's own machines. Each is also a server of the provider. */
+export const isMachine = ({ name, object }: Held<Node>): boolean => object.spec.providerID === providerIdOf(idOf(name));
+
+export const isReady = ({ object }: Held<Node>): boolean => object.status.conditions[0]?.status === 'True';
+
+/** Says whether a node reports its status. A silent one is not ready. @param change of its status */
 export function setReady(
   store: ObjectStore,
-  cluster: string,
-  held: Held,
+  held: Held<Node>,
   ready: boolean,
-  simulation = held.simulation,
+  change: Partial<Node['status']> = {},
 ): void {
-  const node = objectOf<Node>(held);
   const conditions = [{ type: 'Ready', status: ready ? 'True' : 'Unknown' }];
-  store.put(collectionOf(cluster, nodes), { ...node, status: { ...node.status, conditions } }, simulation);
+  store.put(held, { ...held.object, status: { ...held.object.status, conditions, ...change } });
 }
 
 const VERSION = 'worker.gardener.cloud/kubernetes-version';
@@ -53,11 +46,12 @@ const VERSION = 'worker.gardener.cloud/kubernetes-version';
 export const nodeRule: Rule = {
   admit(object, old) {
     const { metadata, spec } = object as Node;
+    const before = (old as Node | null)?.status;
     object.status = {
       addresses: publicAddresses(spec.providerID ?? metadata.name).map((address) => ({ type: 'ExternalIP', address })),
       conditions: [{ type: 'Ready', status: 'True' }],
-      ...(old?.status as object | undefined),
-      nodeInfo: { kubeletVersion: `v${metadata.labels[VERSION]}` },
+      ...before,
+      nodeInfo: { ...before?.nodeInfo, kubeletVersion: `v${metadata.labels[VERSION]}` },
     };
   },
 };
@@ -67,7 +61,6 @@ export function putNode(
   { writes }: GardenParts,
   cluster: string,
   { name, worker, version, providerID }: { name: string; worker: Worker; version: string; providerID: string | null },
-  simulation?: Simulation,
 ): void {
   const own = { 'kubernetes.io/hostname': name, [POOL]: worker.name, [VERSION]: version };
   const body = {
@@ -77,21 +70,20 @@ export function putNode(
     spec: providerID === null ? {} : { providerID },
   };
   const patch = { type: 'apply', body, force: true } as const;
-  writes.patch({ cluster, kind: nodes, namespace: '', name }, patch, 'machine-controller', simulation);
+  writes.patch({ cluster, kind: nodes, namespace: '', name }, patch, 'machine-controller');
 }
 
 /** Gives the cluster of a Shoot the nodes of its machines, and the Secrets that node agents read. */
-export function settleCluster(parts: GardenParts, shoot: Shoot): void {
+export function settleCluster(parts: GardenParts, ref: Ref<Shoot>, shoot: Shoot): void {
   const { store } = parts;
-  const { namespace = '', name: shootName = '' } = shoot.metadata;
-  const cluster = clusterOf({ namespace, name: shootName });
+  const cluster = clusterOf(ref);
   const wanted = machineNamesOf(shoot);
   const { version } = shoot.spec.kubernetes;
-  for (const { name } of machinesOf(store, { namespace, name: shootName })) {
-    if (!wanted.has(name)) store.remove(collectionOf(cluster, nodes), '', name);
+  for (const node of nodesOf(store, ref).filter(isMachine)) {
+    if (!wanted.has(node.name)) store.remove(node);
   }
   for (const [name, worker] of wanted) {
-    putNode(parts, cluster, { name, worker, version, providerID: `hcloud://${idOf(name)}` });
+    putNode(parts, cluster, { name, worker, version, providerID: providerIdOf(idOf(name)) });
   }
   settleConfigs(store, cluster, shoot);
 }
@@ -117,10 +109,6 @@ function machineNamesOf(shoot: Shoot): Map<string, Worker> {
   return names;
 }
 
-/** The number of a machine's server: stable for a name, and distinct from ids of other servers. */
-export const idOf = (name: string): number =>
-  2 ** 40 + Number.parseInt(createHash('sha256').update(name).digest('hex').slice(0, 9), 16);
-
 const AGENT_VERSION = 'v1.150.0';
 const AGENT_IMAGE = `europe-docker.pkg.dev/gardener-project/releases/gardener/node-agent:${AGENT_VERSION}`;
 
@@ -129,13 +117,13 @@ const AGENT_IMAGE = `europe-docker.pkg.dev/gardener-project/releases/gardener/no
  * (`pkg/component/extensions/operatingsystemconfig/original/components/nodeagent/secrets.go`).
  */
 function settleConfigs(store: ObjectStore, cluster: string, shoot: Shoot): void {
-  const collection = collectionOf(cluster, secrets);
   const wanted = new Map(workersOf(shoot.spec).map((worker) => [configNameOf(shoot, worker), worker]));
   const isConfig = ({ labels }: Held): boolean => labels['gardener.cloud/role'] === 'operating-system-config';
-  for (const { name } of store.list(collection).filter(isConfig)) {
-    if (!wanted.delete(name)) store.remove(collection, SYSTEM, name);
+  for (const config of store.list(secrets, cluster).filter(isConfig)) {
+    if (!wanted.delete(config.name)) store.remove(config);
   }
-  for (const [name, worker] of wanted) store.put(collection, configOf(shoot, name, worker));
+  for (const [name, worker] of wanted)
+    store.put({ cluster, kind: secrets, namespace: SYSTEM, name }, configOf(shoot, name, worker));
 }
 
 /** Another minor version, image or runtime leads to another Secret. */
@@ -177,13 +165,13 @@ function configOf({ metadata, spec }: Shoot, name: string, worker: Worker): Kube
 const columns = ['Name', 'Status', 'Roles', 'Version', 'Age'];
 
 /** A `Table` with the columns of `kubectl get nodes`. */
-export const nodeTable = (all: readonly Held[], nowMs: number): object => ({
+export const nodeTable = (all: readonly Held<Node>[], nowMs: number): object => ({
   kind: 'Table',
   apiVersion: 'meta.k8s.io/v1',
   metadata: {},
   columnDefinitions: columns.map((name) => ({ name, type: 'string', format: '', description: name, priority: 0 })),
   rows: all.map((held) => {
-    const { metadata, status, spec } = objectOf<Node>(held);
+    const { metadata, status, spec } = held.object;
     const ready = isReady(held) ? 'Ready' : 'NotReady';
     const minutes = Math.floor((nowMs - Date.parse(metadata.creationTimestamp ?? '')) / 60_000);
     const shown = spec.unschedulable === true ? `${ready},SchedulingDisabled` : ready;

@@ -1,4 +1,4 @@
-import type { Fields, KubeObject } from '../kube/object.js';
+import type { KubeObject } from '../kube/object.js';
 
 export interface Secret extends KubeObject {
   /** Base64-encoded values. */
@@ -12,6 +12,16 @@ export interface Project extends KubeObject {
 
 export interface CredentialsBinding extends KubeObject {
   credentialsRef: { name?: string; namespace?: string };
+}
+
+export interface Node extends KubeObject {
+  metadata: KubeObject['metadata'] & { name: string; labels: Record<string, string> };
+  spec: { providerID?: string; unschedulable?: boolean };
+  status: {
+    addresses: readonly { type: string; address: string }[];
+    conditions: readonly { type: string; status: string }[];
+    nodeInfo: { kubeletVersion: string; bootID?: string };
+  };
 }
 
 export interface CatalogueVersion {
@@ -33,10 +43,8 @@ export interface CloudProfile extends KubeObject {
       readonly name: string;
       readonly cpu: string;
       readonly memory: string;
-      readonly gpu: string;
       readonly architecture: string;
       readonly usable: boolean;
-      readonly storage: Fields;
     }[];
     readonly machineImages: readonly { readonly name: string; readonly versions: readonly ImageVersion[] }[];
     readonly regions: readonly {

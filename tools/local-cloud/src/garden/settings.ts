@@ -11,12 +11,10 @@ export interface AdmissionRule {
   readonly message?: string;
 }
 
-/** How long each kind of work on a Shoot takes, in milliseconds. */
+/** How long each kind of flow of a Shoot takes, in milliseconds. */
 export interface GardenSpeed {
   readonly createMs: number;
   readonly reconcileMs: number;
-  readonly hibernateMs: number;
-  readonly wakeMs: number;
   readonly deleteMs: number;
 }
 
@@ -32,8 +30,6 @@ export interface GardenSettings extends GardenSpeed {
 export const defaultSettings: GardenSettings = {
   createMs: 8000,
   reconcileMs: 4000,
-  hibernateMs: 4000,
-  wakeMs: 4000,
   deleteMs: 4000,
   joinMs: 1000,
   secretsMax: null,

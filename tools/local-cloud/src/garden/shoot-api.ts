@@ -9,14 +9,22 @@ import { unauthorized } from '../kube/errors.js';
 import { clusterKinds, definitions, type Kind, nodes, pods, secrets, shoots } from '../kube/kinds.js';
 import { equalJson, fieldAt } from '../kube/object.js';
 import { listed } from '../kube/reads.js';
-import { buildKubeApi, type KubePath, type OwnRequest, readPath, type Visitor, visitorOf } from '../kube/serve-kube.js';
-import { clusterOf, collectionOf, type Held, type ObjectStore, objectOf } from '../kube/store.js';
+import {
+  buildKubeApi,
+  type KubePath,
+  type OwnRequest,
+  readPath,
+  success,
+  type Visitor,
+  visitorOf,
+} from '../kube/serve-kube.js';
+import { clusterOf, type ObjectStore, shootOf } from '../kube/store.js';
 import type { Rule } from '../kube/writes.js';
 import { LOOPBACK, listen } from '../listen.js';
 import { shootNamed } from './credentials.js';
 import { nodeRule, nodeTable } from './nodes.js';
 import type { GardenParts } from './parts.js';
-import { isServing, type Shoot, type ShootStatus } from './shoots/shoot.js';
+import { isServing, type ShootStatus } from './shoots/shoot.js';
 
 /** What controllers of a cluster would say about an object: addresses of a load balancer, the Pods of a Deployment. */
 export const clusterRules: Readonly<Record<string, Rule>> = {
@@ -55,21 +63,17 @@ export async function startShootApi(parts: GardenParts, port: number, fallback: 
   };
   const server = await listen(createServer(tls, buildShootApi(parts)), port);
   const url = `https://${LOOPBACK}:${server.port}`;
-  const addresses = [
-    { name: 'external', url },
-    { name: 'internal', url },
-  ];
+  const addresses = [{ name: 'external', url }];
   readvertise(store, addresses);
   return { addresses, close: server.close };
 }
 
 /** Updates the addresses of Shoots from an earlier run: the port may differ. */
 function readvertise(store: ObjectStore, addresses: NonNullable<ShootStatus['advertisedAddresses']>): void {
-  for (const held of store.list(shoots.plural)) {
-    const shoot = objectOf<Shoot>(held);
-    const { advertisedAddresses } = shoot.status;
+  for (const held of store.list(shoots)) {
+    const { advertisedAddresses, ...status } = held.object.status;
     if (advertisedAddresses === undefined || equalJson(advertisedAddresses, addresses)) continue;
-    store.put(shoots.plural, { ...shoot, status: { ...shoot.status, advertisedAddresses: addresses } });
+    store.put(held, { ...held.object, status: { ...status, advertisedAddresses: addresses } });
   }
 }
 
@@ -88,17 +92,16 @@ function buildShootApi(parts: GardenParts) {
       'pods/eviction': ({ visitor, namespace, name, body }: OwnRequest) => {
         const pod = { cluster: visitor.cluster, kind: pods, namespace, name };
         writes.remove(pod, fieldAt(body, 'deleteOptions', 'preconditions', 'uid'));
-        return { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
+        return success;
       },
     },
-    tableOf: (ref, req) => (ref.kind === nodes ? nodeTable(listed(store, ref, req), clock.now()) : undefined),
+    tableOf: (ref, req) =>
+      ref.kind === nodes ? nodeTable(listed(store, { ...ref, kind: nodes }, req), clock.now()) : undefined,
   });
 }
 
 function versionOf(store: ObjectStore, cluster: string) {
-  const [namespace = '', name = ''] = cluster.split('/');
-  const held = store.get(shoots.plural, namespace, name);
-  const version = held === null ? '' : objectOf<Shoot>(held).spec.kubernetes.version;
+  const version = shootOf(store, cluster)?.object.spec.kubernetes.version ?? '';
   const [major, minor] = version.split('.');
   return { major, minor, gitVersion: `v${version}` };
 }
@@ -107,7 +110,7 @@ function versionOf(store: ObjectStore, cluster: string) {
 function kindIn(store: ObjectStore, cluster: string, { group, version, plural }: KubePath): Kind | undefined {
   const known = clusterKinds.find((kind) => kind.group === group && kind.plural === plural);
   if (known !== undefined) return known;
-  const definition = store.get(collectionOf(cluster, definitions), '', `${plural}.${group}`);
+  const definition = store.find({ cluster, kind: definitions, namespace: '', name: `${plural}.${group}` });
   if (definition === null) return undefined;
   const { kind = plural } = (fieldAt(definition.object, 'spec', 'names') ?? {}) as { kind?: string };
   const namespaced = fieldAt(definition.object, 'spec', 'scope') === 'Namespaced';
@@ -122,15 +125,15 @@ const ofViewers = [{ apiGroups: ['*'], resources: readable, verbs: ['get', 'list
  * Lets in who shows a certificate of the Shoot, which is checked here because the TLS library would use the machine's clock. A
  * kubeconfig for viewers opens neither Secrets nor writes. If the API server is down, the connection drops as if nothing listened.
  */
-function enter({ store, clock }: GardenParts, { socket }: Request): Visitor | null {
+function enter({ store, clock, authorities }: GardenParts, { socket }: Request): Visitor | null {
   const tls = socket as TLSSocket;
   const held = shootNamed(store, String(tls.servername ?? ''));
-  if (held === null || !isServing(objectOf(held))) {
+  if (held === null || !isServing(held.object)) {
     socket.destroy();
     return null;
   }
   const shown = tls.getPeerX509Certificate();
-  if (shown === undefined || !isOf(held, shown, clock.now())) throw unauthorized();
+  if (shown === undefined || !isIssuedBy(authorities.get(held), shown, clock.now())) throw unauthorized();
   const isViewer = /^O=gardener\.cloud:project:viewers$/m.test(shown.subject);
   return {
     cluster: clusterOf(held),
@@ -139,9 +142,8 @@ function enter({ store, clock }: GardenParts, { socket }: Request): Visitor | nu
   };
 }
 
-function isOf({ simulation: { authority } }: Held, shown: X509Certificate, nowMs: number): boolean {
-  if (authority === undefined) return false;
-  const issuer = new X509Certificate(authority.certificate);
+function isIssuedBy({ certificate }: KeyPair, shown: X509Certificate, nowMs: number): boolean {
+  const issuer = new X509Certificate(certificate);
   const isCurrent = Date.parse(shown.validFrom) <= nowMs && nowMs <= Date.parse(shown.validTo);
   return isCurrent && shown.checkIssued(issuer) && shown.verify(issuer.publicKey);
 }

@@ -1,21 +1,20 @@
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:https';
 import { join } from 'node:path';
-import { timestamp } from '../clock.js';
 import type { Cloud } from '../cloud.js';
 import { type AccountName, accountNames, openAccounts } from '../garden-accounts.js';
 import { openJournal } from '../journal.js';
 import { cloudProfiles, namespaces, shoots } from '../kube/kinds.js';
+import type { KubeObject } from '../kube/object.js';
 import { Watches } from '../kube/reads.js';
-import { GARDEN, type Held, ObjectStore } from '../kube/store.js';
-import { inGarden, type Ref, Writes } from '../kube/writes.js';
+import { GARDEN, type Held, inGarden, ObjectStore, type Ref } from '../kube/store.js';
+import { Writes } from '../kube/writes.js';
 import { LOOPBACK, listen } from '../listen.js';
 import { gardenRules } from './admission.js';
 import { startControllers } from './controllers.js';
 import { base64, issueGardenServer, openCredentials, renderKubeconfig, ShootAuthorities } from './credentials.js';
 import { buildGardenApi } from './garden-api.js';
 import { hcloudProfile } from './hcloud-profile.js';
-import { joiningMachines } from './joining-machines.js';
 import type { GardenParts } from './parts.js';
 import { defaultSettings, type GardenSettings } from './settings.js';
 import { clusterRules, startShootApi } from './shoot-api.js';
@@ -39,11 +38,11 @@ export async function startGarden(
   options: GardenOptions,
 ) {
   const { dataDir } = options;
-  const { authority, tokens } = openCredentials(dataDir);
-  const server = issueGardenServer(authority);
   const journal = openJournal(dataDir, 'garden.jsonl');
   const settings: GardenSettings = { ...defaultSettings, ...options.garden };
   const store = new ObjectStore(journal);
+  const { authority, tokens } = openCredentials(store);
+  const server = issueGardenServer(authority);
   const rules = gardenRules(store, clock, settings);
   const ruleOf = ({ cluster, kind }: Ref) => (cluster === GARDEN ? rules : clusterRules)[kind.plural] ?? {};
   const writes = new Writes(store, clock, ruleOf);
@@ -80,7 +79,6 @@ export async function startGarden(
     kubeconfigs,
     gardenlet,
     lives,
-    machines: joiningMachines(parts),
     /** The nodes of Shoots, as servers of a cloud project. */
     nodesIn: (project: string) => providerNodesOf(parts, project),
     async close() {
@@ -103,38 +101,23 @@ function writeKubeconfigs(dataDir: string, kubeconfigs: Readonly<Record<AccountN
 }
 
 /** Creates what every garden has. */
-function furnish({ writes }: GardenParts): void {
+function furnish({ store, writes }: GardenParts): void {
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: {} };
   const all = [
     [inGarden(namespaces, '', 'default'), namespace],
     [inGarden(namespaces, '', 'garden'), namespace],
     [inGarden(cloudProfiles, '', 'hcloud'), hcloudProfile],
   ] as const;
-  for (const [ref, object] of all) if (writes.find(ref) === null) writes.create(ref, object, 'garden-operator');
-}
-
-/** The life of one Shoot. Later Shoots of the same name have their own. */
-export interface ShootLife {
-  readonly namespace: string;
-  readonly name: string;
-  readonly uid: string;
-  /** RFC 3339. */
-  readonly createdAt: string;
-  /** RFC 3339; null while it exists. */
-  readonly deletedAt: string | null;
+  for (const [ref, object] of all)
+    if (store.find<KubeObject>(ref) === null) writes.create(ref, object, 'garden-operator');
 }
 
 /** Every Shoot since the start, oldest first: shows whether any was created twice. */
-function followLives({ store, clock }: GardenParts): () => ShootLife[] {
-  const lives = new Map<string, ShootLife>();
-  const note = ({ namespace, name, uid, object }: Held, deletedAt: string | null): void => {
-    const createdAt = object.metadata.creationTimestamp ?? '';
-    lives.set(uid, { namespace, name, uid, createdAt, deletedAt });
-  };
-  for (const held of store.list(shoots.plural)) note(held, null);
-  store.subscribe(({ collection, type, held }) => {
-    if (collection === shoots.plural && type !== 'MODIFIED')
-      note(held, type === 'DELETED' ? timestamp(clock.now()) : null);
+function followLives({ store }: GardenParts) {
+  const lifeOf = ({ namespace, name, uid }: Held) => ({ namespace, name, uid });
+  const lives = store.list(shoots).map(lifeOf);
+  store.subscribe(({ type, held }) => {
+    if (held.kind === shoots && type === 'ADDED') lives.push(lifeOf(held));
   });
-  return () => [...lives.values()];
+  return () => lives;
 }

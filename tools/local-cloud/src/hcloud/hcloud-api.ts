@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import type { Cloud } from '../cloud.js';
 import { serverRoutes } from '../compute/server-routes.js';
@@ -41,7 +40,7 @@ export function buildHcloudApi(cloud: Cloud): Express {
 function spendBudget({ budget, tokens, projectTokens, clock }: Cloud): RequestHandler {
   return (req, res, next) => {
     // The simulated clock, which tests can advance.
-    res.set({ Date: new Date(clock.now()).toUTCString(), 'X-Correlation-Id': randomBytes(8).toString('hex') });
+    res.set('Date', new Date(clock.now()).toUTCString());
     const token = tokenOf(req) ?? '';
     if (!tokens.includes(token) && projectTokens.stateOf(token) !== 'unknown') return next();
     const granted = budget.take(clock.now());
@@ -78,19 +77,4 @@ const sendError: ErrorRequestHandler = (error, _req, res, _next) => {
   sendJson(res, status, errorBody(code, message, details));
 };
 
-const usualCodes: Readonly<Record<number, string>> = {
-  401: 'unauthorized',
-  403: 'forbidden',
-  404: 'not_found',
-  409: 'conflict',
-  422: 'invalid_input',
-  423: 'locked',
-  429: 'rate_limit_exceeded',
-  500: 'server_error',
-  502: 'bad_gateway',
-  503: 'unavailable',
-  504: 'timeout',
-};
-
-const renderFault = (status: number, code: string | undefined, message: string) =>
-  errorBody(code ?? usualCodes[status] ?? 'unknown_error', message);
+const renderFault = (_status: number, code = 'server_error', message: string) => errorBody(code, message);

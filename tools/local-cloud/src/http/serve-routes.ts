@@ -24,11 +24,8 @@ export function serveRoutes(app: Express, routes: Routes, before: (pattern: stri
 export const param = ({ params }: Request, name: string): string => String(params[name] ?? '');
 
 /** Sends JSON under the bare media type, like an API server. Express would add a charset. */
-export const sendJson = (res: Response, status: number, body: unknown): void =>
-  sendText(res, status, JSON.stringify(body));
-
-/** Sends JSON that is already serialized. */
-export function sendText(res: Response, status: number, json: string): void {
+export function sendJson(res: Response, status: number, body: unknown): void {
+  const json = JSON.stringify(body);
   res.statusCode = status;
   res.setHeader('Content-Type', 'application/json');
   res.setHeader('Content-Length', Buffer.byteLength(json));

@@ -89,17 +89,20 @@ const newShare = (
   owned: Owned,
 ): Share => ({ manager: manager.name, operation, apiVersion, time: manager.at, fieldsType: 'FieldsV1', owned });
 
+/** The share of a manager among all, and those of the others. */
+function divided(shares: readonly Share[], { name }: Manager, operation: Share['operation']) {
+  const isMine = (share: Share): boolean => share.manager === name && share.operation === operation;
+  return { mine: shares.find(isMine), others: shares.filter((share) => !isMine(share)) };
+}
+
 /**
  * The owners after a write other than an apply: the writer owns every field that it changed.
  *
  * @param live null for a create
  */
 export function ownersAfterUpdate(live: KubeObject | null, next: KubeObject, manager: Manager): ManagedFieldsEntry[] {
-  const shares = live === null ? [] : sharesOf(live);
   const { changed, removed } = differences(leavesOf(live ?? {}), leavesOf(next));
-  const isMine = (share: Share): boolean => share.manager === manager.name && share.operation === 'Update';
-  const mine = shares.find(isMine);
-  const others = shares.filter((share) => !isMine(share));
+  const { mine, others } = divided(live === null ? [] : sharesOf(live), manager, 'Update');
   const kept = others.map((share) => ({ ...share, owned: without(share.owned, changed, removed) }));
   if (mine !== undefined && changed.size + removed.size === 0) return entriesOf([...kept, mine]);
   const owned = new Set([...without(mine?.owned ?? new Set(), removed), ...changed]);
@@ -114,10 +117,7 @@ export function ownersAfterUpdate(live: KubeObject | null, next: KubeObject, man
  * @throws StatusError 409 with one cause for each changed field that another manager owns, unless forced
  */
 export function applied(live: KubeObject | null, declared: KubeObject, manager: Manager, force: boolean): KubeObject {
-  const isMine = (share: Share): boolean => share.manager === manager.name && share.operation === 'Apply';
-  const shares = live === null ? [] : sharesBefore(live, manager);
-  const others = shares.filter((share) => !isMine(share));
-  const mine = shares.find(isMine);
+  const { mine, others } = divided(live === null ? [] : sharesBefore(live, manager), manager, 'Apply');
   const [before, wanted] = [leavesOf(live ?? {}), leavesOf(declared)];
   const owned = new Set(wanted.keys());
   const dropped = without(mine?.owned ?? new Set(), owned, ...others.map((share) => share.owned));

@@ -1,11 +1,17 @@
+import type { CloudProfile, CredentialsBinding, Node, Project, Secret } from '../garden/objects.js';
+import type { Shoot } from '../garden/shoots/shoot.js';
+import type { KubeObject } from './object.js';
+
 /** Identifies a kind in paths and messages. */
-export interface Kind {
+export interface Kind<T extends KubeObject = KubeObject> {
   /** Empty for the core group. */
   readonly group: string;
   readonly version: string;
   readonly plural: string;
   readonly kind: string;
   readonly namespaced: boolean;
+  /** There for the compiler only: the type of its objects. */
+  readonly object?: T;
 }
 
 const core = { group: '', version: 'v1' };
@@ -14,22 +20,42 @@ const gardener = { group: 'core.gardener.cloud', version: 'v1beta1' };
 const security = { group: 'security.gardener.cloud', version: 'v1alpha1' };
 
 export const namespaces: Kind = { ...core, kind: 'Namespace', plural: 'namespaces', namespaced: false };
-export const secrets: Kind = { ...core, kind: 'Secret', plural: 'secrets', namespaced: true };
+export const secrets: Kind<Secret> = { ...core, kind: 'Secret', plural: 'secrets', namespaced: true };
 export const configMaps: Kind = { ...core, kind: 'ConfigMap', plural: 'configmaps', namespaced: true };
-export const projects: Kind = { ...gardener, kind: 'Project', plural: 'projects', namespaced: false };
-export const cloudProfiles: Kind = { ...gardener, kind: 'CloudProfile', plural: 'cloudprofiles', namespaced: false };
-export const shoots: Kind = { ...gardener, kind: 'Shoot', plural: 'shoots', namespaced: true };
-export const credentialsBindings: Kind = {
+export const projects: Kind<Project> = { ...gardener, kind: 'Project', plural: 'projects', namespaced: false };
+export const cloudProfiles: Kind<CloudProfile> = {
+  ...gardener,
+  kind: 'CloudProfile',
+  plural: 'cloudprofiles',
+  namespaced: false,
+};
+export const shoots: Kind<Shoot> = { ...gardener, kind: 'Shoot', plural: 'shoots', namespaced: true };
+export const credentialsBindings: Kind<CredentialsBinding> = {
   ...security,
   kind: 'CredentialsBinding',
   plural: 'credentialsbindings',
   namespaced: true,
 };
+/** Gardener's kind for secrets that no client reads. It is not served. */
+export const internalSecrets: Kind = {
+  ...gardener,
+  kind: 'InternalSecret',
+  plural: 'internalsecrets',
+  namespaced: true,
+};
 
 /** Every kind that the garden serves. */
-export const gardenKinds = [namespaces, secrets, configMaps, projects, credentialsBindings, cloudProfiles, shoots];
+export const gardenKinds: readonly Kind[] = [
+  namespaces,
+  secrets,
+  configMaps,
+  projects,
+  credentialsBindings,
+  cloudProfiles,
+  shoots,
+];
 
-export const nodes: Kind = { ...core, kind: 'Node', plural: 'nodes', namespaced: false };
+export const nodes: Kind<Node> = { ...core, kind: 'Node', plural: 'nodes', namespaced: false };
 export const pods: Kind = { ...core, kind: 'Pod', plural: 'pods', namespaced: true };
 export const definitions: Kind = {
   group: 'apiextensions.k8s.io',
@@ -54,8 +80,6 @@ export const clusterKinds: readonly Kind[] = [
   { group: 'networking.k8s.io', version: 'v1', kind: 'Ingress', plural: 'ingresses', namespaced: true },
   { ...rbac, kind: 'ClusterRole', plural: 'clusterroles', namespaced: false },
   { ...rbac, kind: 'ClusterRoleBinding', plural: 'clusterrolebindings', namespaced: false },
-  { ...rbac, kind: 'Role', plural: 'roles', namespaced: true },
-  { ...rbac, kind: 'RoleBinding', plural: 'rolebindings', namespaced: true },
 ];
 
 export const apiVersionOf = ({ group, version }: Pick<Kind, 'group' | 'version'>): string =>

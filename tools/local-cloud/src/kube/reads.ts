@@ -2,9 +2,8 @@ import type { Request, Response } from 'express';
 import { type LabelTest, parseLabelSelector } from '../labels.js';
 import { badRequest, StatusError } from './errors.js';
 import { apiVersionOf } from './kinds.js';
-import { fieldAt } from './object.js';
-import { collectionOf, type Held, keyOf, type ObjectStore, type StoreEvent } from './store.js';
-import type { Ref } from './writes.js';
+import { fieldAt, type KubeObject } from './object.js';
+import { areSameCollection, type Held, keyOf, type ObjectStore, type Ref, type StoreEvent } from './store.js';
 
 /** The text of a parameter of the query; empty if it is not given. */
 export const asked = ({ query }: Request, name: string): string => String(query[name] ?? '');
@@ -25,11 +24,11 @@ function selectionOf({ namespace }: Pick<Ref, 'namespace'>, req: Request): Selec
 }
 
 /** What a list selects. @throws StatusError 400 */
-export const listed = (store: ObjectStore, ref: Ref, req: Request): Held[] =>
-  store.list(collectionOf(ref.cluster, ref.kind)).filter(selectionOf(ref, req));
+export const listed = <T extends KubeObject>(store: ObjectStore, ref: Ref<T>, req: Request): Held<T>[] =>
+  store.list(ref.kind, ref.cluster).filter(selectionOf(ref, req));
 
-/** Renders one page of a list as JSON. All pages state the version of the first one, from which a watch misses nothing. */
-export function listPage(store: ObjectStore, ref: Ref, req: Request): string {
+/** One page of a list. All pages state the version of the first one, from which a watch misses nothing. */
+export function listPage(store: ObjectStore, ref: Ref, req: Request) {
   const limit = Number(asked(req, 'limit')) || Number.POSITIVE_INFINITY;
   const [, version = String(store.version), after = ''] = /^(\d+) (.*)$/.exec(asked(req, 'continue')) ?? [];
   const rest = listed(store, ref, req).filter((held) => keyOf(held) > after);
@@ -37,9 +36,12 @@ export function listPage(store: ObjectStore, ref: Ref, req: Request): string {
   const last = page.at(-1);
   const isLast = page.length === rest.length || last === undefined;
   const next = isLast ? {} : { continue: `${version} ${keyOf(last)}` };
-  const head = { kind: `${ref.kind.kind}List`, apiVersion: apiVersionOf(ref.kind) };
-  const metadata = { resourceVersion: version, ...next };
-  return `${JSON.stringify({ ...head, metadata }).slice(0, -1)},"items":[${page.map(({ text }) => text).join(',')}]}`;
+  return {
+    kind: `${ref.kind.kind}List`,
+    apiVersion: apiVersionOf(ref.kind),
+    metadata: { resourceVersion: version, ...next },
+    items: page.map(({ object }) => object),
+  };
 }
 
 const BOOKMARK_MS = 60_000;
@@ -63,24 +65,23 @@ export class Watches {
   /** Sends the events since a version, then those that come. @throws StatusError 400 */
   serve(ref: Ref, req: Request, res: Response): void {
     const { kind } = ref;
-    const collection = collectionOf(ref.cluster, kind);
     const selection = selectionOf(ref, req);
     res.status(200).set('Content-Type', 'application/json');
     res.flushHeaders();
     const send = (event: StoreEvent): void => {
-      const line = event.collection === collection ? lineOf(event, selection) : null;
+      const line = areSameCollection(event.held, ref) ? lineOf(event, selection) : null;
       if (line !== null) res.write(line);
     };
     const bookmark = (): void => {
       const metadata = { resourceVersion: String(this.store.version) };
       const object = { kind: kind.kind, apiVersion: apiVersionOf(kind), metadata };
-      if (asked(req, 'allowWatchBookmarks') === 'true') res.write(rendered('BOOKMARK', JSON.stringify(object)));
+      if (asked(req, 'allowWatchBookmarks') === 'true') res.write(rendered('BOOKMARK', object));
     };
     try {
-      for (const event of this.store.eventsSince(collection, Number(asked(req, 'resourceVersion')))) send(event);
+      for (const event of this.store.eventsSince(ref, Number(asked(req, 'resourceVersion')))) send(event);
     } catch (error) {
       if (!(error instanceof StatusError)) throw error;
-      return void res.end(rendered('ERROR', JSON.stringify(error.toStatus())));
+      return void res.end(rendered('ERROR', error.toStatus()));
     }
     const unsubscribe = this.store.subscribe(send);
     const bookmarks = setInterval(bookmark, BOOKMARK_MS);
@@ -103,13 +104,13 @@ export class Watches {
   }
 }
 
-const rendered = (type: string, object: string): string => `{"type":"${type}","object":${object}}\n`;
+const rendered = (type: string, object: object): string => `${JSON.stringify({ type, object })}\n`;
 
 /** An object that begins or ceases to be selected is ADDED or DELETED for a watch. @returns null if it is not selected */
 function lineOf({ type, held, previous }: StoreEvent, selection: Selection): string | null {
   const before = previous !== null && selection(previous);
   const after = type !== 'DELETED' && selection(held);
   if (!before && !after) return null;
-  if (before && after) return rendered('MODIFIED', held.text);
-  return rendered(after ? 'ADDED' : 'DELETED', held.text);
+  if (before && after) return rendered('MODIFIED', held.object);
+  return rendered(after ? 'ADDED' : 'DELETED', held.object);
 }

@@ -6,13 +6,13 @@ import express, {
   type Response,
 } from 'express';
 import { type Calls, countCall, injectFaults } from '../faults/calls.js';
-import { sendJson, sendText } from '../http/serve-routes.js';
+import { sendJson } from '../http/serve-routes.js';
 import { badRequest, internalError, pathNotFound, refusedByRbac, renderFault, StatusError } from './errors.js';
 import type { Kind } from './kinds.js';
 import { type Fields, fieldAt, isFields, type KubeObject } from './object.js';
 import { asked, listPage, type Watches } from './reads.js';
-import type { ObjectStore } from './store.js';
-import type { Patch, Ref, Writes } from './writes.js';
+import type { ObjectStore, Ref } from './store.js';
+import type { Patch, Writes } from './writes.js';
 
 /** Who asks, in which cluster, and what it may do there. */
 export interface Visitor {
@@ -104,7 +104,10 @@ export function buildKubeApi(api: KubeApi): Express {
       next();
     },
     ...(api.beside === undefined ? [] : [api.beside]),
-    (req, res) => answer(api, req, res),
+    (req, res) => {
+      const body = answer(api, req, res);
+      if (body !== undefined) sendJson(res, res.statusCode, body);
+    },
   );
   app.use(sendStatusError);
   return app;
@@ -112,18 +115,11 @@ export function buildKubeApi(api: KubeApi): Express {
 
 export const visitorOf = (res: Response): Visitor => res.locals.visitor as Visitor;
 
-/** An answer in JSON; null if it is sent already. */
-type Answer = { readonly status: number; readonly body: unknown } | null;
-
-function answer(api: KubeApi, req: Request, res: Response): void {
-  const answered = answerOf(api, req, res);
-  if (answered !== null) sendJson(res, answered.status, answered.body);
-}
-
-function answerOf(api: KubeApi, req: Request, res: Response): Answer {
+/** @returns the body of an answer in JSON; undefined if it is sent already */
+function answer(api: KubeApi, req: Request, res: Response): unknown {
   const visitor = visitorOf(res);
   const document = req.method === 'GET' ? api.documentAt(req.path, visitor.cluster) : undefined;
-  if (document !== undefined) return { status: 200, body: document };
+  if (document !== undefined) return document;
   const path = readPath(req.path);
   if (path === null) throw pathNotFound();
   const { plural, subresource, namespace, name } = path;
@@ -131,18 +127,19 @@ function answerOf(api: KubeApi, req: Request, res: Response): Answer {
   const create = req.method === 'POST' ? api.creations[resource] : undefined;
   const kind = api.kindOf(visitor.cluster, path);
   const verb = verbOf(req, name === '');
-  const authorize = (wanted: string): void => {
+  const authorize = (wanted: Verb): void => {
     if (kind === undefined || visitor.rules.some((rule) => allows(rule, wanted, kind.group, resource))) return;
     throw refusedByRbac(kind, { user: visitor.user, verb: wanted, resource, namespace, name });
   };
   if (create !== undefined) {
     authorize('create');
-    return { status: 201, body: create({ visitor, namespace, name, body: readBody(req) }) };
+    res.status(201);
+    return create({ visitor, namespace, name, body: readBody(req) });
   }
   if (kind === undefined || verb === null || subresource !== '') throw pathNotFound();
   authorize(verb);
   const ref: Ref = { cluster: visitor.cluster, kind, namespace, name };
-  return verbs[verb]({ api, ref, req, res, mayCreate: () => authorize('create') });
+  return verbs[verb]({ api, ref, req, res, authorize });
 }
 
 type Verb = 'list' | 'watch' | 'get' | 'create' | 'patch' | 'delete';
@@ -163,36 +160,34 @@ interface Work {
   readonly req: Request;
   readonly res: Response;
   /** @throws StatusError 403 */
-  mayCreate(): void;
+  authorize(verb: Verb): void;
 }
 
-const verbs: Readonly<Record<Verb, (work: Work) => Answer>> = {
-  watch({ api, ref, req, res }) {
-    api.watches.serve(ref, req, res);
-    return null;
-  },
-  list({ api, ref, req, res }) {
+const verbs: Readonly<Record<Verb, (work: Work) => unknown>> = {
+  watch: ({ api, ref, req, res }) => api.watches.serve(ref, req, res),
+  list({ api, ref, req }) {
     const table = /;\s*as=Table\b/.test(req.get('Accept') ?? '') ? api.tableOf?.(ref, req) : undefined;
-    if (table !== undefined) return { status: 200, body: table };
-    sendText(res, 200, listPage(api.store, ref, req));
-    return null;
+    return table ?? listPage(api.store, ref, req);
   },
-  get: ({ api, ref }) => ({ status: 200, body: api.writes.get(ref) }),
-  create({ api, ref, req }) {
+  get: ({ api, ref }) => api.store.get(ref).object,
+  create({ api, ref, req, res }) {
     const object = readBody(req) as KubeObject;
     const name = String(fieldAt(object, 'metadata', 'name') ?? '');
-    return { status: 201, body: api.writes.create({ ...ref, name }, object, managerOf(req)) };
+    res.status(201);
+    return api.writes.create({ ...ref, name }, object, managerOf(req));
   },
-  patch({ api, ref, req, mayCreate }) {
+  patch({ api, ref, req, res, authorize }) {
     const patch = readPatch(req);
     // An apply that creates an object needs the right to create (kube-apiserver: endpoints/handlers/patch.go).
-    const creates = patch.type === 'apply' && api.writes.find(ref) === null;
-    if (creates) mayCreate();
-    return { status: creates ? 201 : 200, body: api.writes.patch(ref, patch, managerOf(req)) };
+    if (patch.type === 'apply' && api.store.find(ref) === null) {
+      authorize('create');
+      res.status(201);
+    }
+    return api.writes.patch(ref, patch, managerOf(req));
   },
   delete({ api, ref, req }) {
     const object = api.writes.remove(ref, fieldAt(readBody(req), 'preconditions', 'uid'));
-    return { status: 200, body: object.metadata.deletionTimestamp === undefined ? deletedStatus(ref, object) : object };
+    return object.metadata.deletionTimestamp === undefined ? success : object;
   },
 };
 
@@ -200,14 +195,8 @@ const verbs: Readonly<Record<Verb, (work: Work) => Answer>> = {
 const managerOf = (req: Request): string =>
   asked(req, 'fieldManager') || (req.get('User-Agent') ?? 'unknown').split('/', 1)[0] || '';
 
-/** The answer to a deletion of an object without finalizers. */
-const deletedStatus = ({ kind: { group, plural } }: Ref, { metadata: { name, uid } }: KubeObject) => ({
-  kind: 'Status',
-  apiVersion: 'v1',
-  metadata: {},
-  status: 'Success',
-  details: { name, group, kind: plural, uid },
-});
+/** The answer to what leaves no object. */
+export const success = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success' } as const;
 
 /** @throws StatusError 400 */
 function readBody(req: Request): Fields {

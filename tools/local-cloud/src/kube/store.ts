@@ -1,26 +1,28 @@
-import type { Simulation } from '../garden/shoots/shoot.js';
+import type { Shoot } from '../garden/shoots/shoot.js';
 import type { Journal } from '../journal.js';
 import type { Labels } from '../labels.js';
-import { StatusError } from './errors.js';
-import type { Kind } from './kinds.js';
+import { notFound, StatusError } from './errors.js';
+import { clusterKinds, gardenKinds, type Kind, shoots } from './kinds.js';
 import type { KubeObject } from './object.js';
 
-/** One state of an object. */
-export interface Held {
+/** Names one object of the garden or of the cluster of a Shoot. */
+export interface Ref<T extends KubeObject = KubeObject> {
+  readonly cluster: string;
+  readonly kind: Kind<T>;
+  /** Empty for kinds without namespaces. */
   readonly namespace: string;
   readonly name: string;
+}
+
+/** One state of an object. */
+export interface Held<T extends KubeObject = KubeObject> extends Ref<T> {
   readonly uid: string;
   readonly labels: Labels;
   /** Never changed in place: a change is put as another object. */
-  readonly object: KubeObject;
-  /** Its JSON. Lists and watches send it unchanged. */
-  readonly text: string;
-  /** The course of a Shoot, or the machine of a node: kept with the object but never served. */
-  readonly simulation: Simulation;
+  readonly object: T;
 }
 
 export interface StoreEvent {
-  readonly collection: string;
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly version: number;
   /** The new state. For a deletion, the last state with the version of the deletion. */
@@ -29,27 +31,33 @@ export interface StoreEvent {
 }
 
 type Listener = (event: StoreEvent) => void;
-type Kept = Pick<Held, 'object' | 'simulation'>;
-
-export const keyOf = ({ namespace, name }: Pick<Held, 'namespace' | 'name'>): string => `${namespace}/${name}`;
-
-/** The name of a collection: the plural in the garden, and with its group in the cluster of a Shoot. @param cluster see `clusterOf` */
-export const collectionOf = (cluster: string, { group, plural }: Pick<Kind, 'group' | 'plural'>): string =>
-  cluster === GARDEN ? plural : `${cluster}:${group}/${plural}`;
-
-/** The name of the cluster of a Shoot whose collection of this kind it is; null for every other collection. */
-export const clusterIn = (collection: string, { group, plural }: Pick<Kind, 'group' | 'plural'>): string | null => {
-  const end = `:${group}/${plural}`;
-  return collection.endsWith(end) ? collection.slice(0, -end.length) : null;
-};
+type Place = Pick<Ref, 'namespace' | 'name'>;
+type Collection = Pick<Ref, 'cluster' | 'kind'>;
 
 /** The garden itself, among the names of clusters. */
 export const GARDEN = '';
 
+export const inGarden = <T extends KubeObject>(kind: Kind<T>, namespace: string, name: string): Ref<T> => ({
+  cluster: GARDEN,
+  kind,
+  namespace,
+  name,
+});
+
+export const keyOf = ({ namespace, name }: Place): string => `${namespace}/${name}`;
+
 /** The name of the cluster of a Shoot. */
 export const clusterOf = keyOf;
 
-export const objectOf = <T extends KubeObject>(held: Held): T => held.object as T;
+export function shootOf(store: ObjectStore, cluster: string): Held<Shoot> | null {
+  const [namespace = '', name = ''] = cluster.split('/');
+  return store.find(inGarden(shoots, namespace, name));
+}
+
+const collectionOf = ({ cluster, kind: { group, plural } }: Collection): string => `${cluster} ${group}/${plural}`;
+
+export const areSameCollection = (one: Collection, other: Collection): boolean =>
+  collectionOf(one) === collectionOf(other);
 
 /** Number of past events that watches can resume from. */
 const EVENTS_MAX = 20_000;
@@ -67,10 +75,8 @@ export class ObjectStore {
 
   constructor(private readonly journal: Journal) {
     for (const [key, value] of journal.kept) {
-      const [collection = '', place = ''] = key.split(' ');
-      const { object, simulation } = value as Kept;
       if (key === VERSION) this.#version = value as number;
-      else this.#of(collection).set(place, heldOf(object, simulation));
+      else this.#keep(refIn(key, value as KubeObject), value as KubeObject);
     }
     this.forgetHistory();
   }
@@ -79,57 +85,59 @@ export class ObjectStore {
     return this.#version;
   }
 
-  get(collection: string, namespace: string, name: string): Held | null {
-    return this.#held.get(collection)?.get(keyOf({ namespace, name })) ?? null;
+  find<T extends KubeObject>(ref: Ref<T>): Held<T> | null {
+    return (this.#held.get(collectionOf(ref))?.get(keyOf(ref)) as Held<T> | undefined) ?? null;
   }
 
-  /** All objects of a collection, by namespace and name. */
-  list(collection: string): Held[] {
-    const entries = [...(this.#held.get(collection) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
-    return entries.map(([, held]) => held);
-  }
-
-  /** Stores an object as a new version. @param simulation undefined keeps it */
-  put(collection: string, object: KubeObject, simulation?: Simulation): Held {
-    const { namespace = '', name = '' } = object.metadata;
-    const previous = this.get(collection, namespace, name);
-    const version = this.#version + 1;
-    const held = heldOf(versioned(object, version), simulation ?? previous?.simulation ?? {});
-    this.#keep(collection, held, [VERSION, version]);
-    this.#report({ collection, type: previous === null ? 'ADDED' : 'MODIFIED', version, held, previous });
+  /** @throws StatusError 404 */
+  get<T extends KubeObject>(ref: Ref<T>): Held<T> {
+    const held = this.find(ref);
+    if (held === null) throw notFound(ref.kind, ref.name);
     return held;
   }
 
-  /** Changes what is kept with an object. Sends no event and keeps the version. */
-  simulate(collection: string, { namespace, name }: Held, simulation: Simulation): Held | null {
-    const current = this.get(collection, namespace, name);
-    return current && this.#keep(collection, { ...current, simulation });
+  /** All objects of a kind, by namespace and name. */
+  list<T extends KubeObject>(kind: Kind<T>, cluster = GARDEN): Held<T>[] {
+    const entries = [...(this.#held.get(collectionOf({ cluster, kind })) ?? [])].sort(([a], [b]) => (a < b ? -1 : 1));
+    return entries.map(([, held]) => held as Held<T>);
   }
 
-  remove(collection: string, namespace: string, name: string): void {
-    const previous = this.get(collection, namespace, name);
+  /** Stores an object as a new version. The journal has it before memory, so that nothing visible can be lost. */
+  put<T extends KubeObject>(ref: Ref<T>, next: T): Held<T> {
+    const version = this.#version + 1;
+    const object = versioned(next, version);
+    this.journal.keep([`${collectionOf(ref)} ${keyOf(ref)}`, object], [VERSION, version]);
+    const previous = this.find(ref);
+    const held = this.#keep(ref, object);
+    this.#report({ type: previous === null ? 'ADDED' : 'MODIFIED', version, held, previous });
+    return held;
+  }
+
+  remove(ref: Ref): void {
+    const previous = this.find(ref);
     if (previous === null) return;
     const version = this.#version + 1;
-    this.journal.keep([`${collection} ${keyOf(previous)}`, null], [VERSION, version]);
-    this.#of(collection).delete(keyOf(previous));
-    const held = heldOf(versioned(previous.object, version), {});
-    this.#report({ collection, type: 'DELETED', version, held, previous });
+    this.journal.keep([`${collectionOf(ref)} ${keyOf(ref)}`, null], [VERSION, version]);
+    this.#held.get(collectionOf(ref))?.delete(keyOf(ref));
+    const held = { ...previous, object: versioned(previous.object, version) };
+    this.#report({ type: 'DELETED', version, held, previous });
   }
 
   /** Removes all objects of the cluster of a Shoot. */
   removeCluster(cluster: string): void {
-    for (const collection of [...this.#held.keys()].filter((name) => name.startsWith(`${cluster}:`))) {
-      for (const { namespace, name } of this.list(collection)) this.remove(collection, namespace, name);
+    for (const [collection, held] of this.#held) {
+      if (!collection.startsWith(`${cluster} `)) continue;
+      for (const each of [...held.values()]) this.remove(each);
       this.#held.delete(collection);
     }
   }
 
   /** The events after a version, oldest first. @throws StatusError 410 if they are not known any more */
-  eventsSince(collection: string, version: number): StoreEvent[] {
+  eventsSince(collection: Collection, version: number): StoreEvent[] {
     if (version < this.#reachable) {
       throw new StatusError(410, `too old resource version: ${version} (${this.#reachable})`);
     }
-    return this.#events.filter((event) => event.collection === collection && event.version > version);
+    return this.#events.filter(({ version: at, held }) => at > version && areSameCollection(held, collection));
   }
 
   /** Calls back for each change of any object. @returns a function that ends it */
@@ -151,27 +159,27 @@ export class ObjectStore {
     for (const listener of [...this.#listeners]) listener(event);
   }
 
-  /** Writes the journal before memory, so that nothing visible can be lost. */
-  #keep(collection: string, held: Held, ...more: [string, unknown][]): Held {
-    const { object, simulation } = held;
-    this.journal.keep([`${collection} ${keyOf(held)}`, { object, simulation } satisfies Kept], ...more);
-    this.#of(collection).set(keyOf(held), held);
-    return held;
-  }
-
-  #of(collection: string): Map<string, Held> {
-    const held = this.#held.get(collection) ?? new Map<string, Held>();
-    this.#held.set(collection, held);
+  #keep<T extends KubeObject>({ cluster, kind, namespace, name }: Ref<T>, object: T): Held<T> {
+    const { uid = '', labels = {} } = object.metadata;
+    const held = { cluster, kind, namespace, name, uid, labels, object };
+    const collection = this.#held.get(collectionOf(held)) ?? new Map<string, Held>();
+    this.#held.set(collectionOf(held), collection.set(keyOf(held), held));
     return held;
   }
 }
 
-const versioned = (object: KubeObject, version: number): KubeObject => ({
+const versioned = <T extends KubeObject>(object: T, version: number): T => ({
   ...object,
   metadata: { ...object.metadata, resourceVersion: String(version) },
 });
 
-function heldOf(object: KubeObject, simulation: Simulation): Held {
-  const { namespace = '', name = '', uid = '', labels = {} } = object.metadata;
-  return { namespace, name, uid, labels, object, text: JSON.stringify(object), simulation };
+/** Reads a key of the journal. Kinds with a definition are not known: their objects tell what they are. */
+function refIn(key: string, { apiVersion, kind: ofObject }: KubeObject): Ref {
+  const [, cluster = '', group = '', plural = '', namespace = '', name = ''] =
+    /^(.*) (.*)\/(.*) (.*)\/(.*)$/.exec(key) ?? [];
+  const known = cluster === GARDEN ? gardenKinds : clusterKinds;
+  const kind = known.find((each) => each.group === group && each.plural === plural);
+  const version = apiVersion.replace(/^.*\//, '');
+  const other = { group, version, plural, kind: ofObject, namespaced: namespace !== '' };
+  return { cluster, kind: kind ?? other, namespace, name };
 }

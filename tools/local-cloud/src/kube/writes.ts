@@ -1,28 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { type Clock, timestamp } from '../clock.js';
-import type { Simulation } from '../garden/shoots/shoot.js';
 import { alreadyExists, badRequest, conflict, invalidObject, notFound, StatusError } from './errors.js';
 import { applied, type Manager, ownersAfterUpdate } from './fields.js';
-import { apiVersionOf, type Kind, namespaces } from './kinds.js';
+import { apiVersionOf, namespaces } from './kinds.js';
 import { equalJson, isFields, type KubeObject, withoutNulls } from './object.js';
 import { jsonPatch, mergePatch } from './patches.js';
-import { collectionOf, GARDEN, type Held, type ObjectStore } from './store.js';
-
-/** Names one object of the garden or of the cluster of a Shoot. */
-export interface Ref {
-  readonly cluster: string;
-  readonly kind: Kind;
-  /** Empty for kinds without namespaces. */
-  readonly namespace: string;
-  readonly name: string;
-}
-
-export const inGarden = (kind: Kind, namespace: string, name: string): Ref => ({
-  cluster: GARDEN,
-  kind,
-  namespace,
-  name,
-});
+import { GARDEN, inGarden, type ObjectStore, type Ref } from './store.js';
 
 export type Patch =
   | { readonly type: 'merge' | 'json'; readonly body: unknown; readonly isStrict: boolean }
@@ -46,34 +29,17 @@ export class Writes {
     private readonly ruleOf: (ref: Ref) => Rule,
   ) {}
 
-  find({ cluster, kind, namespace, name }: Ref): Held | null {
-    return this.store.get(collectionOf(cluster, kind), namespace, name);
-  }
-
-  /** @throws StatusError 404 */
-  getHeld(ref: Ref): Held {
-    const held = this.find(ref);
-    if (held === null) throw notFound(ref.kind, ref.name);
-    return held;
-  }
-
-  /** @throws StatusError 404 */
-  get<T extends KubeObject>(ref: Ref): T {
-    return this.getHeld(ref).object as T;
-  }
-
   /** @throws StatusError 409 */
   create(ref: Ref, object: KubeObject, fieldManager: string): KubeObject {
-    if (this.find(ref) !== null) throw alreadyExists(ref.kind, ref.name);
+    if (this.store.find(ref) !== null) throw alreadyExists(ref.kind, ref.name);
     const made = placed(ref, object);
     made.metadata.managedFields = ownersAfterUpdate(null, made, this.#manager(fieldManager));
     return this.#store(ref, made, null);
   }
 
-  /** @param simulation kept with the object; undefined keeps what was there */
-  patch(ref: Ref, patch: Patch, fieldManager: string, simulation?: Simulation): KubeObject {
-    if (patch.type === 'apply') return this.#apply(ref, patch, fieldManager, simulation);
-    const old = this.get(ref);
+  patch(ref: Ref, patch: Patch, fieldManager: string): KubeObject {
+    if (patch.type === 'apply') return this.#apply(ref, patch, fieldManager);
+    const old = this.store.get(ref).object;
     const patched = patch.type === 'json' ? jsonPatch(old, patch.body) : mergePatch(old, patch.body);
     if (!isFields(patched) || !isFields(patched.metadata))
       throw badRequest('the patched object is no object with metadata');
@@ -87,31 +53,24 @@ export class Writes {
 
   /** @returns the object; with a time of deletion if it waits for finalizers */
   remove(ref: Ref, uid?: unknown): KubeObject {
-    const object = this.get(ref);
+    const { object } = this.store.get(ref);
     const { metadata } = object;
-    const collection = collectionOf(ref.cluster, ref.kind);
     if (uid !== undefined && uid !== metadata.uid) {
       const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${metadata.uid}`;
       throw conflict(ref.kind, ref.name, why);
     }
     this.ruleOf(ref).judgeDeletion?.(object);
     if ((metadata.finalizers ?? []).length === 0) {
-      this.store.remove(collection, ref.namespace, ref.name);
+      this.store.remove(ref);
       return object;
     }
     if (metadata.deletionTimestamp !== undefined) return object;
     const deletionTimestamp = timestamp(this.clock.now());
     const generation = metadata.generation === undefined ? {} : { generation: metadata.generation + 1 };
-    return this.store.put(collection, { ...object, metadata: { ...metadata, deletionTimestamp, ...generation } })
-      .object;
+    return this.store.put(ref, { ...object, metadata: { ...metadata, deletionTimestamp, ...generation } }).object;
   }
 
-  #apply(
-    ref: Ref,
-    { body, force }: Patch & { type: 'apply' },
-    fieldManager: string,
-    simulation: Simulation | undefined,
-  ): KubeObject {
+  #apply(ref: Ref, { body, force }: Patch & { type: 'apply' }, fieldManager: string): KubeObject {
     const { kind, namespace, name } = ref;
     if (!isFields(body) || body.apiVersion !== apiVersionOf(kind))
       throw badRequest(`the body is no ${kind.kind} of ${apiVersionOf(kind)}`);
@@ -123,30 +82,28 @@ export class Writes {
       const why = `failed to create typed patch object (${what}): .${unknown}: field not declared in schema`;
       throw new StatusError(500, why, {}, '');
     }
-    const old = this.find(ref)?.object ?? null;
+    const old = this.store.find(ref)?.object ?? null;
     if (old !== null) checkPreconditions(ref, declared, old);
     else if (declared.metadata.uid !== undefined) {
       const why = `uid mismatch: the provided object specified uid ${declared.metadata.uid}, and no existing object was found`;
       throw conflict(kind, name, why);
     }
-    return this.#store(ref, applied(old, declared, this.#manager(fieldManager), force), old, simulation);
+    return this.#store(ref, applied(old, declared, this.#manager(fieldManager), force), old);
   }
 
-  #store(ref: Ref, next: KubeObject, old: KubeObject | null, simulation?: Simulation): KubeObject {
+  #store(ref: Ref, next: KubeObject, old: KubeObject | null): KubeObject {
     // A copy: parts of it are those of the stored object, and rules fill in what is missing.
     const object = structuredClone(next);
     // The clusters of Shoots take objects of every namespace.
     const needsNamespace = old === null && ref.kind.namespaced && ref.cluster === GARDEN;
-    if (needsNamespace && this.store.get(namespaces.plural, '', ref.namespace) === null)
+    if (needsNamespace && this.store.find(inGarden(namespaces, '', ref.namespace)) === null)
       throw notFound(namespaces, ref.namespace);
     keepServerFields(object, old, timestamp(this.clock.now()));
     this.ruleOf(ref).admit?.(object, old);
-    if (old !== null && equalJson(timeless(object), timeless(old))) return old;
-    const collection = collectionOf(ref.cluster, ref.kind);
-    const held = this.store.put(collection, object, simulation);
+    if (old !== null && equalJson(object, old)) return old;
+    const held = this.store.put(ref, object);
     const { deletionTimestamp, finalizers = [] } = object.metadata;
-    if (deletionTimestamp !== undefined && finalizers.length === 0)
-      this.store.remove(collection, ref.namespace, ref.name);
+    if (deletionTimestamp !== undefined && finalizers.length === 0) this.store.remove(ref);
     return held.object;
   }
 
@@ -182,12 +139,3 @@ function keepServerFields({ metadata }: KubeObject, old: KubeObject | null, now:
   const { uid, creationTimestamp, deletionTimestamp, generation, namespace, name, resourceVersion } = old.metadata;
   Object.assign(metadata, { uid, creationTimestamp, deletionTimestamp, generation, namespace, name, resourceVersion });
 }
-
-/** The object without the times of its managers: a write that changes nothing else makes no new version. */
-const timeless = (object: KubeObject) => ({
-  ...object,
-  metadata: {
-    ...object.metadata,
-    managedFields: object.metadata.managedFields?.map((entry) => ({ ...entry, time: '' })),
-  },
-});

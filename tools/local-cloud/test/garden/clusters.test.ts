@@ -1,10 +1,13 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { waitFor } from '@corral/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { CoreV1Api, KubeConfig } from '@kubernetes/client-node';
 import type { ServerOptions } from '../../src/index.js';
 import { TOKEN } from '../start-test-cloud.js';
 import type { KubeClient } from './kube-client.js';
-import { aToken, type JoinConfigChange, NAMESPACE, renderJoinConfig } from './objects.js';
+import { aShoot, aToken, type JoinConfigChange, NAMESPACE, renderJoinConfig } from './objects.js';
 import { isHealthy, SHOOTS, startTestGarden, type TestGarden } from './start-test-garden.js';
 
 const SECRETS = '/api/v1/namespaces/kube-system/secrets';
@@ -39,6 +42,22 @@ const load = (kubeconfig: string) => {
   return config;
 };
 const nodesOf = async (kubeconfig: string) => (await load(kubeconfig).makeApiClient(CoreV1Api).listNode()).items;
+
+it('a Shoot that was at work when its garden ended is finished after a restart, and its nodes are there', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'local-cloud-garden-'));
+  const first = await startTestGarden({ createMs: 2_000 }, { dataDir });
+  await first.apply(aShoot({ name: 'late' }));
+  const { metadata } = await first.waitForShoot('late', 'at work', ({ status }) => status.lastOperation?.progress > 0);
+  await first.stop();
+
+  const second = await startTestGarden({}, { dataDir });
+  const shootThen = await second.waitForShoot('late', 'healthy', isHealthy);
+
+  expect(shootThen.metadata.uid).toBe(metadata.uid);
+  expect(second.cloud.admin.garden.nodes(NAMESPACE, 'late')).not.toEqual([]);
+  await second.stop();
+  rmSync(dataDir, { recursive: true });
+});
 
 describe('a kubeconfig of a Shoot', () => {
   it('for viewers opens neither Secrets nor writes', async () => {

@@ -34,7 +34,7 @@ const collections: Readonly<Record<string, string>> = {
 };
 
 /** Fast enough for tests, slow enough to observe intermediate states. */
-const fast: Partial<GardenSettings> = { createMs: 40, reconcileMs: 40, hibernateMs: 40, wakeMs: 40, deleteMs: 40 };
+const fast: Partial<GardenSettings> = { createMs: 40, reconcileMs: 40, deleteMs: 40 };
 
 /** A garden with the project `acme`, whose Secret and CredentialsBinding `conn` hold a valid token. */
 export async function startTestGarden(

@@ -1,11 +1,20 @@
 import type { GardenSpeed } from '../settings.js';
-import { type OperationType, type Shoot, type Simulation, wantsHibernation } from './shoot.js';
+import type { OperationType, Shoot } from './shoot.js';
 
-/** The next step of a Shoot, and its delay in milliseconds. */
-export type Step = { readonly afterMs: number } & (
-  | { readonly what: 'schedule' | 'advance' | 'check' }
-  | { readonly what: 'start'; readonly type: OperationType }
-);
+/** What is to be done with a Shoot next, and its delay in milliseconds. A type is that of a flow. */
+interface Due {
+  readonly what: 'schedule' | 'check' | OperationType;
+  readonly afterMs: number;
+}
+
+/** What goes wrong with a flow. */
+export interface FlowFault {
+  /** The flow stops half-way and stays Processing until the faults are cleared. */
+  readonly stuck?: boolean;
+  /** `ERR_…`. Gardener retries errors without a code. */
+  readonly codes?: readonly string[];
+  readonly message?: string;
+}
 
 /** Shares of a flow's duration. */
 const START_SHARE = 0.05;
@@ -34,6 +43,10 @@ const deleteTasks: readonly Task[] = [
 /** The task that fails, if one does: the last one. */
 export const tasksOf = (type: OperationType): readonly Task[] => (type === 'Delete' ? deleteTasks : reconcileTasks);
 
+/** How long each task takes, and the end of the flow, in milliseconds. */
+export const taskMsOf = (type: OperationType, speed: GardenSpeed): number =>
+  (durationOf(type, speed) * (1 - START_SHARE)) / tasksOf(type).length;
+
 /** Codes that Gardener does not retry: the operation stays Failed until a user acts. Others, or none, are retried. */
 export const finalCodes = new Set([
   'ERR_INFRA_UNAUTHENTICATED',
@@ -45,25 +58,20 @@ export const finalCodes = new Set([
   'ERR_PROBLEMATIC_WEBHOOK',
 ]);
 
-/** @returns null if nothing is due */
-export function nextStep(shoot: Shoot, { flow, careDue }: Simulation, speed: GardenSpeed): Step | null {
-  if (flow !== undefined) {
-    const tasks = tasksOf(flow.type).length;
-    if (flow.fault?.stuck === true && flow.step >= tasks / 2) return null;
-    return { what: 'advance', afterMs: (durationOf(flow.type, shoot, speed) * (1 - START_SHARE)) / tasks };
-  }
+/** @param isCheckDue whether its health is to be checked @returns null if nothing is due */
+export function dueOf(shoot: Shoot, isCheckDue: boolean, speed: GardenSpeed): Due | null {
   const { metadata, spec, status } = shoot;
-  if (spec.seedName === undefined && metadata.deletionTimestamp === undefined) {
+  if (spec.seedName === undefined && metadata.deletionTimestamp === undefined)
     return { what: 'schedule', afterMs: speed.createMs * START_SHARE };
-  }
   const type = nextFlow(shoot);
   if (type !== null) {
     const share = status.lastOperation?.state === 'Error' ? RETRY_SHARE : START_SHARE;
-    return { what: 'start', type, afterMs: durationOf(type, shoot, speed) * share };
+    return { what: type, afterMs: durationOf(type, speed) * share };
   }
-  return careDue === true ? { what: 'check', afterMs: speed.reconcileMs * CARE_SHARE } : null;
+  return isCheckDue ? { what: 'check', afterMs: speed.reconcileMs * CARE_SHARE } : null;
 }
 
+/** A flow that ended with the process starts again. */
 function nextFlow({ metadata, status: { lastOperation, observedGeneration } }: Shoot): OperationType | null {
   const isDue =
     metadata.generation !== observedGeneration || ['Error', 'Processing'].includes(lastOperation?.state ?? '');
@@ -73,9 +81,5 @@ function nextFlow({ metadata, status: { lastOperation, observedGeneration } }: S
   return lastOperation.type === 'Create' && lastOperation.state !== 'Succeeded' ? 'Create' : 'Reconcile';
 }
 
-function durationOf(type: OperationType, { spec, status }: Shoot, speed: GardenSpeed): number {
-  if (type === 'Create') return speed.createMs;
-  if (type === 'Delete') return speed.deleteMs;
-  if (wantsHibernation(spec) === status.hibernated) return speed.reconcileMs;
-  return wantsHibernation(spec) ? speed.hibernateMs : speed.wakeMs;
-}
+const durationOf = (type: OperationType, { createMs, reconcileMs, deleteMs }: GardenSpeed): number =>
+  ({ Create: createMs, Reconcile: reconcileMs, Delete: deleteMs })[type];

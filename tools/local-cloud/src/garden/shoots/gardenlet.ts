@@ -1,29 +1,26 @@
 import { randomUUID } from 'node:crypto';
-import { DueQueue, timestamp } from '../../clock.js';
+import { setTimeout as wait } from 'node:timers/promises';
+import { timestamp } from '../../clock.js';
 import { HeldRules } from '../../faults/fault-rules.js';
 import { nodes, shoots } from '../../kube/kinds.js';
-import { clusterIn, type Held, keyOf, objectOf } from '../../kube/store.js';
+import { type Held, inGarden, type Ref, shootOf } from '../../kube/store.js';
 import { projectOf } from '../admission.js';
 import { nodesOf, settleCluster } from '../nodes.js';
 import type { GardenParts } from '../parts.js';
-import { API_SERVER_UP, finalCodes, nextStep, type Task, tasksOf } from './flows.js';
+import { API_SERVER_UP, dueOf, type FlowFault, finalCodes, type Task, taskMsOf, tasksOf } from './flows.js';
 import { checkedHealth, isCheckDue, uncheckedHealth } from './health.js';
 import { tokenFaultOf } from './provider.js';
 import {
-  type Flow,
-  type FlowFault,
   type LastOperation,
   type OperationType,
   type Shoot,
+  type ShootSpec,
   type ShootStatus,
-  type Simulation,
   wantsHibernation,
 } from './shoot.js';
 
-/** Fault for flows. Without `namespace` and `name` it applies to any Shoot. */
+/** Fault for the flows of any Shoot. */
 export interface ShootFault {
-  namespace?: string;
-  name?: string;
   /** Types of flows. Default: all. */
   operations?: OperationType[];
   /** Number of attempts to affect; null for no limit. Default 1. */
@@ -39,82 +36,106 @@ type StatusChange = { readonly [F in keyof ShootStatus]?: ShootStatus[F] | undef
 /** Takes Shoots through their flows, like the scheduler and gardenlet. Uses no timer for a Shoot at rest. */
 export class Gardenlet {
   readonly faults = new HeldRules<ShootFault>();
-  readonly #queue: DueQueue;
+  /** What ends the work on a Shoot, by its uid. */
+  readonly #works = new Map<string, AbortController>();
   readonly #unsubscribe: () => void;
+  #cleared = Promise.withResolvers<void>();
 
   constructor(
     private readonly parts: GardenParts,
     private readonly addresses: NonNullable<ShootStatus['advertisedAddresses']>,
   ) {
-    this.#queue = new DueQueue(parts.clock, (key) => this.#run(key));
-    for (const held of parts.store.list(shoots.plural)) this.#consider(held);
-    this.#unsubscribe = parts.store.subscribe(({ collection, type, held }) => {
-      if (collection === shoots.plural && type === 'DELETED') this.#queue.remove(keyOf(held));
-      else if (collection === shoots.plural) this.#consider(held);
-      const cluster = clusterIn(collection, nodes);
-      if (cluster !== null) this.#lookAtNodes(cluster);
+    for (const held of parts.store.list(shoots)) this.#consider(held);
+    this.#unsubscribe = parts.store.subscribe(({ type, held }) => {
+      const shoot = held.kind === nodes ? shootOf(parts.store, held.cluster) : held;
+      if (shoot?.kind !== shoots) return;
+      if (held === shoot && type === 'DELETED') this.#end(shoot.uid);
+      else this.#consider(shoot);
     });
   }
 
   close(): void {
     this.#unsubscribe();
-    this.#queue.close();
+    for (const uid of [...this.#works.keys()]) this.#end(uid);
   }
 
   /** Removes all faults. Stuck flows continue. */
   clearFaults(): void {
     this.faults.clear();
-    for (const held of this.parts.store.list(shoots.plural)) {
-      const { flow } = held.simulation;
-      if (flow?.fault?.stuck === true) this.#simulate(held, { ...held.simulation, flow: { ...flow, fault: null } });
+    this.#cleared.resolve();
+    this.#cleared = Promise.withResolvers();
+  }
+
+  #end(uid: string): void {
+    this.#works.get(uid)?.abort();
+    this.#works.delete(uid);
+  }
+
+  #consider({ uid, namespace, name }: Held): void {
+    const ref = inGarden(shoots, namespace, name);
+    if (this.#works.has(uid) || this.#dueOf(ref) === null) return;
+    const end = new AbortController();
+    this.#works.set(uid, end);
+    this.#work(ref, uid, end.signal).catch((error: unknown) => {
+      if (!end.signal.aborted) throw error;
+    });
+  }
+
+  #dueOf(ref: Ref<Shoot>) {
+    const { store, settings } = this.parts;
+    const shoot = store.find(ref)?.object;
+    return shoot === undefined ? null : dueOf(shoot, isCheckDue(shoot, nodesOf(store, ref)), settings);
+  }
+
+  /** Does one thing after the other until nothing is due. */
+  async #work(ref: Ref<Shoot>, uid: string, signal: AbortSignal): Promise<void> {
+    for (let due = this.#dueOf(ref); due !== null; due = this.#dueOf(ref)) {
+      await wait(due.afterMs, undefined, { signal });
+      // The Shoot may have changed meanwhile.
+      const what = this.#dueOf(ref)?.what;
+      if (what === 'schedule') this.#schedule(ref);
+      else if (what === 'check') this.#check(ref);
+      else if (what !== undefined) await this.#flow(ref, what, signal);
     }
-  }
-
-  #simulate(held: Held, simulation: Simulation): void {
-    const changed = this.parts.store.simulate(shoots.plural, held, simulation);
-    if (changed !== null) this.#consider(changed);
-  }
-
-  #consider(held: Held): void {
-    const due = nextStep(objectOf(held), held.simulation, this.parts.settings);
-    if (due === null) this.#queue.remove(keyOf(held));
-    else if (!this.#queue.has(keyOf(held))) this.#queue.add(keyOf(held), due.afterMs);
-  }
-
-  /** Schedules a health check if its result would differ. */
-  #lookAtNodes(cluster: string): void {
-    const held = this.#find(cluster);
-    if (held === null || held.simulation.careDue === true) return;
-    if (isCheckDue(objectOf(held), nodesOf(this.parts.store, held)))
-      this.#simulate(held, { ...held.simulation, careDue: true });
-  }
-
-  #find(key: string): Held | null {
-    const [namespace = '', name = ''] = key.split('/');
-    return this.parts.store.get(shoots.plural, namespace, name);
-  }
-
-  #run(key: string): void {
-    const held = this.#find(key);
-    const step = held && nextStep(objectOf(held), held.simulation, this.parts.settings);
-    if (held === null || step === null) return;
-    const shoot = objectOf<Shoot>(held);
-    const { flow, careDue, ...atRest } = held.simulation;
-    if (step.what === 'schedule') this.#schedule(shoot);
-    else if (step.what === 'start') this.#start(shoot, step.type, held.simulation);
-    else if (flow !== undefined) this.#advance(shoot, flow, { ...atRest, ...(careDue === true ? { careDue } : {}) });
-    else this.#put(shoot, checkedHealth(shoot, nodesOf(this.parts.store, held), this.#now()), atRest);
+    this.#works.delete(uid);
   }
 
   /** Binds a Shoot to a seed. */
-  #schedule({ metadata, spec, ...shoot }: Shoot): void {
+  #schedule(ref: Ref<Shoot>): void {
+    const { metadata, spec } = this.#read(ref);
     const generation = (metadata.generation ?? 1) + 1;
-    this.#put({ ...shoot, metadata: { ...metadata, generation }, spec: { ...spec, seedName: 'seed-eu' } } as Shoot, {});
+    this.#put(ref, {}, { metadata: { ...metadata, generation }, spec: { ...spec, seedName: 'seed-eu' } });
   }
 
-  /** Starts a flow with the current specification. */
-  #start(shoot: Shoot, type: OperationType, simulation: Simulation): void {
-    const { metadata, spec, status } = shoot;
+  #check(ref: Ref<Shoot>): void {
+    this.#put(ref, checkedHealth(this.#read(ref), nodesOf(this.parts.store, ref)));
+  }
+
+  /** Performs the tasks of a flow with the specification from its start. A restart of the process starts it again. */
+  async #flow(ref: Ref<Shoot>, type: OperationType, signal: AbortSignal): Promise<void> {
+    const shoot = this.#read(ref);
+    const tasks = tasksOf(type);
+    const pause = () => wait(taskMsOf(type, this.parts.settings), undefined, { signal });
+    const injected = this.faults.take(({ operations }) => operations?.includes(type) ?? true);
+    let fault = injected?.effect ?? tokenFaultOf(this.parts, shoot);
+    this.#start(ref, type);
+    for (const [index, task] of tasks.entries()) {
+      if (fault?.stuck === true && index >= tasks.length / 2) {
+        await this.#cleared.promise;
+        fault = null;
+      }
+      await pause();
+      if (fault !== null && fault.stuck !== true && index === tasks.length - 1)
+        return this.#fail(ref, type, task, fault);
+      this.#advance(ref, type, task);
+    }
+    await pause();
+    if (type === 'Delete') this.#finishDeletion(ref);
+    else this.#finish(ref, type, shoot.spec);
+  }
+
+  #start(ref: Ref<Shoot>, type: OperationType): void {
+    const { metadata, spec, status } = this.#read(ref);
     const { generation, namespace = '', name, finalizers = [] } = metadata;
     const isRetry = status.lastOperation?.state === 'Error' && status.observedGeneration === generation;
     const change: StatusChange = {
@@ -125,71 +146,55 @@ export class Gardenlet {
       retryCycleStartTime: (isRetry ? status.retryCycleStartTime : undefined) ?? this.#now(),
       lastOperation: this.#operation(type, 'Processing', 0, `${type} of Shoot cluster initialized.`),
     };
-    const ours = { ...metadata, finalizers: [...new Set([...finalizers, FINALIZER])] };
-    const flow: Flow = { type, step: 0, spec, fault: this.#faultOf(shoot, type) };
-    this.#put({ ...shoot, metadata: ours }, change, { ...simulation, flow });
+    this.#put(ref, change, { metadata: { ...metadata, finalizers: [...new Set([...finalizers, FINALIZER])] } });
   }
 
-  #faultOf(shoot: Shoot, type: OperationType): FlowFault | null {
-    const { namespace, name } = shoot.metadata;
-    const fits = (fault: ShootFault): boolean =>
-      (fault.namespace ?? namespace) === namespace &&
-      (fault.name ?? name) === name &&
-      (fault.operations ?? [type]).includes(type);
-    return this.faults.take(fits)?.effect ?? tokenFaultOf(this.parts, shoot);
+  #advance(ref: Ref<Shoot>, type: OperationType, { progress, name }: Task): void {
+    const isUp = type !== 'Delete' && progress >= API_SERVER_UP;
+    const lastOperation = this.#operation(type, 'Processing', progress, name);
+    this.#put(ref, { ...(isUp ? { advertisedAddresses: this.addresses } : {}), lastOperation });
   }
 
-  /** Performs the next task of the flow: it goes on, fails or completes. */
-  #advance(shoot: Shoot, flow: Flow, atRest: Simulation): void {
-    const { type, step, fault } = flow;
-    const tasks = tasksOf(type);
-    const task = tasks[step];
-    if (task === undefined) this.#finish(shoot, flow, atRest);
-    else if (fault !== null && fault.stuck !== true && step === tasks.length - 1)
-      this.#fail(shoot, type, task, fault, atRest);
-    else {
-      const isUp = type !== 'Delete' && task.progress >= API_SERVER_UP;
-      const lastOperation = this.#operation(type, 'Processing', task.progress, task.name);
-      const change = { ...(isUp ? { advertisedAddresses: this.addresses } : {}), lastOperation };
-      this.#put(shoot, change, { ...atRest, flow: { ...flow, step: step + 1 } });
-    }
-  }
-
-  #fail(shoot: Shoot, type: OperationType, task: Task, fault: FlowFault, atRest: Simulation): void {
+  #fail(ref: Ref<Shoot>, type: OperationType, { progress, name }: Task, fault: FlowFault): void {
     const { codes = [], message = 'the flow was made to fail' } = fault;
     const isFinal = codes.some((code) => finalCodes.has(code));
-    const description = `task ${JSON.stringify(task.name)} failed: ${message}`;
+    const description = `task ${JSON.stringify(name)} failed: ${message}`;
     const words = `Flow encountered task errors: [${description}]`;
-    const change: StatusChange = {
-      lastErrors: [{ description, taskID: task.name, codes, lastUpdateTime: this.#now() }],
-      lastOperation: this.#operation(type, isFinal ? 'Failed' : 'Error', task.progress, words),
+    this.#put(ref, {
+      lastErrors: [{ description, codes, lastUpdateTime: this.#now() }],
+      lastOperation: this.#operation(type, isFinal ? 'Failed' : 'Error', progress, words),
       ...(isFinal ? { retryCycleStartTime: undefined } : {}),
-    };
-    this.#put(shoot, change, atRest);
+    });
   }
 
-  #finish(shoot: Shoot, { type, spec }: Flow, atRest: Simulation): void {
-    const { namespace = '', name = '', finalizers = [] } = shoot.metadata;
-    const lastOperation = this.#operation(type, 'Succeeded', 100, `${type} of Shoot cluster has been successful.`);
-    const change: StatusChange = { lastOperation, lastErrors: undefined, retryCycleStartTime: undefined };
-    if (type === 'Delete') {
-      // Gardener takes away its own finalizer only.
-      const others = finalizers.filter((each) => each !== FINALIZER);
-      if (others.length === 0) this.parts.store.remove(shoots.plural, namespace, name);
-      else this.#put({ ...shoot, metadata: { ...shoot.metadata, finalizers: others } }, change, atRest);
-      return;
-    }
+  #finish(ref: Ref<Shoot>, type: OperationType, spec: ShootSpec): void {
+    const shoot = this.#read(ref);
     const hibernated = wantsHibernation(spec);
-    // Nothing is lost if the process is killed after it: the flow then does its last step again.
-    settleCluster(this.parts, { ...shoot, spec, status: { ...shoot.status, hibernated } });
-    const health = uncheckedHealth(shoot.status, this.#now());
-    this.#put(shoot, { ...change, hibernated, ...health }, { ...atRest, careDue: true });
+    // Nothing is lost if the process is killed after it: the flow then starts again.
+    settleCluster(this.parts, ref, { ...shoot, spec, status: { ...shoot.status, hibernated } });
+    this.#put(ref, { ...this.#success(type), hibernated, ...uncheckedHealth(shoot.status) });
   }
 
-  /** @param simulation undefined keeps it */
-  #put(shoot: Shoot, change: StatusChange, simulation?: Simulation): void {
-    this.parts.store.put(shoots.plural, { ...shoot, status: { ...shoot.status, ...change } }, simulation);
+  /** Gardener takes away its own finalizer only. */
+  #finishDeletion(ref: Ref<Shoot>): void {
+    const { metadata } = this.#read(ref);
+    const finalizers = (metadata.finalizers ?? []).filter((each) => each !== FINALIZER);
+    if (finalizers.length === 0) this.parts.store.remove(ref);
+    else this.#put(ref, this.#success('Delete'), { metadata: { ...metadata, finalizers } });
   }
+
+  #read = (ref: Ref<Shoot>): Shoot => this.parts.store.get(ref).object;
+
+  #put(ref: Ref<Shoot>, change: StatusChange, fields: Partial<Pick<Shoot, 'metadata' | 'spec'>> = {}): void {
+    const shoot = this.#read(ref);
+    this.parts.store.put(ref, { ...shoot, ...fields, status: { ...shoot.status, ...change } as ShootStatus });
+  }
+
+  #success = (type: OperationType): StatusChange => ({
+    lastOperation: this.#operation(type, 'Succeeded', 100, `${type} of Shoot cluster has been successful.`),
+    lastErrors: undefined,
+    retryCycleStartTime: undefined,
+  });
 
   #operation = (
     type: OperationType,

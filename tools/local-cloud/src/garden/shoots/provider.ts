@@ -1,9 +1,9 @@
 import { credentialsBindings, secrets, shoots } from '../../kube/kinds.js';
-import { type ObjectStore, objectOf } from '../../kube/store.js';
-import { idOf, machinesOf, POOL } from '../nodes.js';
-import type { CredentialsBinding, Secret } from '../objects.js';
+import { inGarden, type ObjectStore } from '../../kube/store.js';
+import { idOf, isMachine, nodesOf } from '../nodes.js';
 import type { GardenParts } from '../parts.js';
-import { type FlowFault, findWorker, type Shoot } from './shoot.js';
+import type { FlowFault } from './flows.js';
+import type { Shoot } from './shoot.js';
 
 const tokenFaults = {
   unknown: {
@@ -24,28 +24,22 @@ export function tokenFaultOf({ store, projectTokens }: GardenParts, shoot: Shoot
 }
 
 function tokenOf(store: ObjectStore, { metadata, spec }: Shoot): string | null {
-  const binding = store.get(credentialsBindings.plural, metadata.namespace ?? '', spec.credentialsBindingName ?? '');
-  if (binding === null) return null;
-  const { namespace = '', name = '' } = objectOf<CredentialsBinding>(binding).credentialsRef;
-  const secret = store.get(secrets.plural, namespace, name);
-  const value = secret && objectOf<Secret>(secret).data?.hcloudToken;
-  return value == null ? null : Buffer.from(value, 'base64').toString('utf8').trim();
+  const binding = store.find(
+    inGarden(credentialsBindings, metadata.namespace ?? '', spec.credentialsBindingName ?? ''),
+  );
+  const { namespace = '', name = '' } = binding?.object.credentialsRef ?? {};
+  const value = store.find(inGarden(secrets, namespace, name))?.object.data?.hcloudToken;
+  return value === undefined ? null : Buffer.from(value, 'base64').toString('utf8').trim();
 }
 
 /** The nodes of all Shoots whose token belongs to the project, as the provider lists them among its servers. */
 export function providerNodesOf({ store, projectTokens }: GardenParts, project: string) {
-  return store.list(shoots.plural).flatMap((held) => {
-    const shoot = objectOf<Shoot>(held);
-    const token = tokenOf(store, shoot);
+  return store.list(shoots).flatMap((held) => {
+    const token = tokenOf(store, held.object);
     if (token === null || projectTokens.projectOf(token) !== project) return [];
-    return machinesOf(store, held).map(({ name, labels, object }) => ({
-      id: idOf(name),
-      name,
-      created: object.metadata.creationTimestamp ?? '',
-      server_type: { name: findWorker(shoot.spec, labels[POOL] ?? '')?.machine.type ?? '' },
-      location: { name: shoot.spec.region },
-      labels: { 'mcm.gardener.cloud/cluster': shoot.status.technicalID, 'mcm.gardener.cloud/role': 'node' },
-    }));
+    const labels = { 'mcm.gardener.cloud/cluster': held.object.status.technicalID };
+    const machines = nodesOf(store, held).filter(isMachine);
+    return machines.map(({ name }) => ({ id: idOf(name), name, labels }));
   });
 }
 

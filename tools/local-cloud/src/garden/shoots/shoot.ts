@@ -1,4 +1,3 @@
-import type { KeyPair } from '@corral/testing/certificates';
 import type { Fields, KubeObject } from '../../kube/object.js';
 
 export interface MachineImage {
@@ -47,8 +46,6 @@ export interface Condition {
   status: 'True' | 'False' | 'Unknown' | 'Progressing';
   reason: string;
   message: string;
-  lastTransitionTime: string;
-  lastUpdateTime: string;
 }
 
 export interface ShootStatus {
@@ -59,7 +56,7 @@ export interface ShootStatus {
   observedGeneration?: number;
   retryCycleStartTime?: string;
   lastOperation?: LastOperation;
-  lastErrors?: { description: string; taskID: string; codes: readonly string[]; lastUpdateTime: string }[];
+  lastErrors?: { description: string; codes: readonly string[]; lastUpdateTime: string }[];
   conditions?: Condition[];
   constraints?: Condition[];
   advertisedAddresses?: readonly { readonly name: string; readonly url: string }[];
@@ -68,42 +65,6 @@ export interface ShootStatus {
 export interface Shoot extends KubeObject {
   spec: ShootSpec;
   status: ShootStatus;
-}
-
-/** What goes wrong with a flow. */
-export interface FlowFault {
-  /** The flow stops half-way and stays Processing until the faults are cleared. */
-  readonly stuck?: boolean;
-  /** `ERR_…`. Gardener retries errors without a code. */
-  readonly codes?: readonly string[];
-  readonly message?: string;
-}
-
-/** A running flow. It uses the spec from its start. */
-export interface Flow {
-  readonly type: OperationType;
-  /** Number of completed tasks. */
-  readonly step: number;
-  readonly spec: ShootSpec;
-  readonly fault: FlowFault | null;
-}
-
-/** What is kept with an object but never served. Immutable. */
-export interface Simulation {
-  /** Of a Shoot, while one runs. */
-  readonly flow?: Flow;
-  /** A health check is due: conditions are still Progressing. */
-  readonly careDue?: boolean;
-  readonly authority?: KeyPair;
-  /** Of a node that joined by itself, without one of the Shoot's machines. */
-  readonly joined?: JoinedMachine;
-}
-
-interface JoinedMachine {
-  /** Null for a machine outside the provider. */
-  readonly serverId: number | null;
-  /** Number of the server's rebuild that it joined from. A later rebuild wipes the node. */
-  readonly rebuild: number;
 }
 
 export const workersOf = ({ provider }: ShootSpec): Worker[] => provider.workers ?? [];
