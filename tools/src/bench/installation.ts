@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync,
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Pool } from '@corral/database';
+import { journalOf } from '@corral/local-cloud';
 import { redisForTests, type TestRedis, waitFor } from '@corral/testing';
 import { migrationsDir, type Rig, repository, startRig } from '../rig/rig.js';
 import { type Cloud, type Service, services, startCloud, ZONE } from '../rig/services.js';
@@ -69,9 +70,9 @@ function placesOf({ name }: Size) {
   return { stamp: at('made.json'), postgres: at('postgres'), cloud: at('cloud') };
 }
 
-/** Differs when the schema differs, or what makes the data. */
+/** Differs when the schema differs, what makes the data, or the form in which the imitated upstream and garden keep theirs. */
 function keyOf(size: Size): string {
-  const hash = createHash('sha256').update(JSON.stringify(size));
+  const hash = createHash('sha256').update(JSON.stringify(size)).update(journalOf([]));
   for (const migration of readdirSync(migrationsDir).sort()) {
     const file = join(migrationsDir, migration, 'migration.sql');
     if (existsSync(file)) hash.update(readFileSync(file));
