@@ -21,6 +21,8 @@ export interface Crashes {
   readonly faults?: {
     readonly cloud: Pick<LocalCloud, 'addFaults' | 'clearFaults'>;
     readonly of: fc.Arbitrary<FaultRule>;
+    /** The pause between two of them, in ms. The default is 400. Where calls are rare, most of them would fail. */
+    readonly everyMs?: number;
   };
   /** What happens to the stores. */
   readonly disturbances?: readonly Disturbance[];
@@ -145,18 +147,17 @@ async function killInTurns(
 const lostItsPort = (program: Program): boolean => /another process uses it/i.test(program.output());
 
 const RULES_MAX = 8;
-const EVERY_MS = 400;
 
 /** Injects drawn faults one after the other until the run is over, and leaves none behind. */
 async function breakCloud(
-  { cloud, of }: NonNullable<Crashes['faults']>,
+  { cloud, of, everyMs = 400 }: NonNullable<Crashes['faults']>,
   { seed, isOver }: { readonly seed: number; isOver(): boolean },
 ): Promise<void> {
   const next = drawer(of, seed);
   while (!isOver()) {
     for (let rules = 0; rules < RULES_MAX && !isOver(); rules += 1) {
       await cloud.addFaults(next());
-      await pause(EVERY_MS);
+      await pause(everyMs);
     }
     await cloud.clearFaults(); // otherwise rules without a match accumulate
   }

@@ -222,7 +222,7 @@ describe('while processes are killed', () => {
       const crashes = {
         seed,
         programs: [...system.apis, ...system.reconcilers],
-        faults: { cloud: system.cloud, of: providerFaults },
+        faults: { cloud: system.cloud, of: providerFaults, everyMs: 1_500 },
         answers: () => answersTo(system),
         isEnough: (kills: number) => kills >= killsMax,
       };
