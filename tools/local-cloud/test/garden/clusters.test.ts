@@ -59,6 +59,21 @@ it('a Shoot that was at work when its garden ended is finished after a restart, 
   rmSync(dataDir, { recursive: true });
 });
 
+it('a flow that is to be stuck goes on, whether its fault is cleared before or after it stops', async () => {
+  const { garden: admin } = garden.cloud.admin;
+  for (const [name, isClearable] of [
+    ['early', ({ status }: Part) => status.lastOperation !== undefined],
+    ['stopped', ({ status }: Part) => status.lastOperation?.progress >= 34],
+  ] as const) {
+    admin.addShootFaults({ effect: { stuck: true } });
+    await garden.apply(aShoot({ name }));
+    await garden.waitForShoot(name, 'at work', isClearable);
+    admin.clearShootFaults();
+
+    await garden.waitForShoot(name, 'healthy', isHealthy);
+  }
+});
+
 describe('a kubeconfig of a Shoot', () => {
   it('for viewers opens neither Secrets nor writes', async () => {
     const viewer = await garden.shootClient('web', 'viewer');

@@ -117,11 +117,12 @@ export class Gardenlet {
     const tasks = tasksOf(type);
     const pause = () => wait(taskMsOf(type, this.parts.settings), undefined, { signal });
     const injected = this.faults.take(({ operations }) => operations?.includes(type) ?? true);
+    const cleared = this.#cleared.promise;
     let fault = injected?.effect ?? tokenFaultOf(this.parts, shoot);
     this.#start(ref, type);
     for (const [index, task] of tasks.entries()) {
       if (fault?.stuck === true && index >= tasks.length / 2) {
-        await this.#cleared.promise;
+        await cleared;
         fault = null;
       }
       await pause();
