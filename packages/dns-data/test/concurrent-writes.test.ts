@@ -8,10 +8,9 @@ import {
   begin,
   bodyOf,
   createDemo,
-  DEMO_ZONE_ID,
-  keyOf,
   mirrorFixture,
   neverDelivered,
+  newDemoWrite,
   newWrite,
   type TestDemo,
   writeAccepted,
@@ -28,12 +27,7 @@ beforeEach(async () => {
 });
 
 const ofTeam = (name = `b.${given.team.slug}`): NewWrite => newWrite(given.team, name, addOf(1));
-const ofDemo = (name = `b.${demo.label}`): NewWrite => ({
-  ...newWrite(given.team, name, addOf(1)),
-  owner: demo.owner,
-  tokenId: null,
-  key: keyOf(name, DEMO_ZONE_ID),
-});
+const ofDemo = (name = `b.${demo.label}`): NewWrite => newDemoWrite(given.team, demo, name, addOf(1));
 
 interface Change {
   /** Holds rows until the write waits, and so all that waits for them. */

@@ -9,10 +9,9 @@ import {
   addOf,
   bodyOf,
   createDemo,
-  DEMO_ZONE_ID,
-  keyOf,
   mirrorFixture,
   neverDelivered,
+  newDemoWrite,
   newWrite,
   type TestDemo,
   type TestTeam,
@@ -60,9 +59,10 @@ const step = fc.record({
 type Step = typeof step extends fc.Arbitrary<infer S> ? S : never;
 
 function writeOf({ of, set, count }: Step, { team, demo }: Owners): NewWrite {
-  if (of === 'team') return newWrite(team, `n${set}.${team.slug}`, addOf(count, 100));
-  const name = `n${set}.${demo.label}`;
-  return { ...newWrite(team, name, addOf(count, 100)), owner: demo.owner, key: keyOf(name, DEMO_ZONE_ID) };
+  const write = addOf(count, 100);
+  return of === 'team'
+    ? newWrite(team, `n${set}.${team.slug}`, write)
+    : newDemoWrite(team, demo, `n${set}.${demo.label}`, write);
 }
 
 /** @returns the kind of the outcome of a write that began or not */

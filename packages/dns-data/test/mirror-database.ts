@@ -19,7 +19,7 @@ import {
 } from '../src/index.js';
 
 export const ZONE_ID = 7001;
-export const DEMO_ZONE_ID = 7002;
+const DEMO_ZONE_ID = 7002;
 
 export interface TestDemo {
   readonly owner: RrsetOwner;
@@ -130,6 +130,14 @@ export async function createDemo({ pool }: MirrorDatabase): Promise<TestDemo> {
   );
   return { owner: { kind: 'demo', id: rows[0]?.id as string, teamId: null }, label };
 }
+
+/** A write of a demo, by Corral itself. */
+export const newDemoWrite = (team: TestTeam, { owner }: TestDemo, name: string, write: RrsetWrite): NewWrite => ({
+  ...newWrite(team, name, write),
+  owner,
+  tokenId: null,
+  key: keyOf(name, DEMO_ZONE_ID),
+});
 
 /** A write as the gateway passes it on. `sentAs` changes the hash of its request. */
 export function newWrite(team: TestTeam, name: string, write: RrsetWrite, sentAs = ''): NewWrite {

@@ -26,8 +26,10 @@ const columns = sqlText(`id, state::text AS state, request_hash AS "requestHash"
   completed_at AS "completedAt", upstream_status AS "upstreamStatus", upstream_body AS "upstreamBody",
   found_applied AS "foundApplied", found_body AS "foundBody"`);
 
-/** Excludes entries that are no writes of Corral: changes by others, and reminders. */
-export const isWrite = { actor: { not: 'upstream' }, operation: { not: 'remind' } } as const;
+/** Entries that are no writes of Corral: changes by others, and reminders. */
+const noWrite = { actor: 'upstream', operation: 'remind' } as const;
+/** Excludes them, for Prisma. */
+export const isWrite = { actor: { not: noWrite.actor }, operation: { not: noWrite.operation } } as const;
 
 /** An earlier write to a set, as far as a copy of it depends on it. */
 export interface EarlierWrite {
@@ -47,7 +49,7 @@ export interface EarlierWrite {
 export const latestWriteTo = ({ zoneId, name, type }: RrsetKey): Sql => sql`
   SELECT ${columns} FROM dns_audit_entry
   WHERE zone_id = ${zoneId} AND name = ${name} AND type = ${type}
-    AND actor <> 'upstream' AND operation <> 'remind' AND minute IS NULL
+    AND actor <> ${noWrite.actor}::dns_actor AND operation <> ${noWrite.operation} AND minute IS NULL
   ORDER BY id DESC LIMIT 1`;
 
 /** The moment at which a request is compared with earlier ones. */
