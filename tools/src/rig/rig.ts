@@ -56,7 +56,7 @@ export async function startRig({ dataDir }: { dataDir?: string } = {}): Promise<
       const child = await startProcess({
         // Logs go to a file, as in production, and not through the process that generates the load.
         command: 'sh',
-        args: ['-c', `exec nice -n ${niceness} "$@" >"$0" 2>&1`, log, process.execPath, join(repository, file)],
+        args: ['-c', `${standBack(niceness)} "$@" >"$0" 2>&1`, log, process.execPath, join(repository, file)],
         env: { NODE_ENV: 'production', ...env },
         readyUrl,
       });
@@ -69,3 +69,12 @@ export async function startRig({ dataDir }: { dataDir?: string } = {}): Promise<
     },
   };
 }
+
+/**
+ * Shell: begins a command that stands back. Each of our processes is a session of its own, which Linux may schedule as a group: the
+ * niceness of a process then counts within its group only, and the group has one of its own (sched(7), "The autogroup feature").
+ */
+const standBack = (niceness: number): string => {
+  const ofGroup = '/proc/self/autogroup';
+  return `if [ -w ${ofGroup} ]; then echo ${niceness} >${ofGroup}; fi; exec nice -n ${niceness}`;
+};
