@@ -1,6 +1,7 @@
 import type { ClusterId } from '@corral/contracts';
 import { type Pool, rowClock } from '@corral/database';
 import type { GardenClient, Shoot, ShootEvent } from '@corral/garden';
+import { sleep } from '@corral/service';
 import { managedSelector } from '../clusters/model.js';
 import { observedHash } from '../clusters/observe.js';
 import type { HoldStore } from '../loop/hold.js';
@@ -19,6 +20,8 @@ export interface FollowDeps {
   readonly onReturn: () => Promise<void>;
 }
 
+/** What comes within this time is compared together: a garden reports a change that is under way again and again. */
+const GATHER_MS = 100;
 /** Missing Shoots that are woken at a time. */
 const ROWS_PER_PAGE = 500;
 
@@ -58,7 +61,10 @@ export const followShoots =
         await wakeMissing(listed.map(({ shootName }) => shootName));
         await holds.noteListed(listed);
       },
-      onEvents: (events) => compare('event', events.map(seenIn)),
+      async onEvents(events) {
+        await compare('event', events.map(seenIn));
+        await sleep(GATHER_MS, signal);
+      },
       onState({ phase }) {
         if (phase === 'listing') listed = [];
         if (phase === 'waiting') isInterrupted = true;
