@@ -183,6 +183,11 @@ export interface Clock {
 export const systemClock: Clock = {
   now: () => performance.now(),
   after(ms, run, keepsAlive = true) {
+    // A timer takes a millisecond at least.
+    if (ms <= 0) {
+      const soon = setImmediate(run);
+      return () => clearImmediate(soon);
+    }
     const timer = setTimeout(run, ms);
     if (!keepsAlive) timer.unref();
     return () => clearTimeout(timer);
