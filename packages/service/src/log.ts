@@ -176,14 +176,15 @@ const FLUSH_MS_MAX = 1_000;
 export function createLog({ level = 'info', service, destination = process.stdout }: LogOptions): RootLog {
   // A closed reader must not end the service, which Node.js would do without a listener.
   destination.on('error', () => {});
-  const { combine, json } = winston.format;
+  const { combine, printf } = winston.format;
   const logger = winston.createLogger({
     level,
     levels: winston.config.npm.levels,
     format: combine(
       dropWhileStalled(destination, (lines) => log.warn('log lines dropped', { lines })),
       redacted(service),
-      json({ deterministic: false }),
+      // Redacted lines have nothing that JSON could not express.
+      printf((line) => JSON.stringify(line)),
     ),
     transports: [new winston.transports.Stream({ stream: destination, eol: '\n' })],
   });
