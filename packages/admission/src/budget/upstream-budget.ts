@@ -57,7 +57,7 @@ export interface BudgetOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Requests that come together ask together. */
+/** Requests that come together ask together: the least time between two looks on which requests waited. */
 const gapMs = 25;
 /** A request that waits asks again within these times, whatever the account said: others may have left. */
 const waitingMsMin = 100;
@@ -90,12 +90,13 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
   let isClosed = false;
   let looking: Promise<void> | null = null;
   let lookedAt = Number.NEGATIVE_INFINITY;
+  let askedAt = Number.NEGATIVE_INFINITY;
   let lookAt = Number.POSITIVE_INFINITY;
   let cancelTimer = (): void => undefined;
 
   /** Looks at the account then, if not earlier. */
   const lookBy = (at: number): void => {
-    lookAt = Math.min(lookAt, Math.max(at, lookedAt + gapMs));
+    lookAt = Math.min(lookAt, Math.max(at, askedAt + gapMs));
     if (looking !== null || isClosed) return;
     cancelTimer();
     cancelTimer = clock.after(Math.max(0, lookAt - clock.now()), startLook, waiting.size > 0);
@@ -110,6 +111,7 @@ export function openBudget(options: BudgetOptions): UpstreamBudget {
   /** Reports what has ended, and asks for all that wait. */
   const look = async (): Promise<void> => {
     lookedAt = clock.now();
+    if (waiting.size > 0) askedAt = lookedAt;
     lookAt = Number.POSITIVE_INFINITY;
     const told = ends;
     const reported = told.map(({ turn, how, at }) => ({ turn, how: asOf(how, lookedAt - at) }));
