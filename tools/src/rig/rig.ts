@@ -76,5 +76,7 @@ export async function startRig({ dataDir }: { dataDir?: string } = {}): Promise<
  */
 const standBack = (niceness: number): string => {
   const ofGroup = '/proc/self/autogroup';
-  return `if [ -w ${ofGroup} ]; then echo ${niceness} >${ofGroup}; fi; exec nice -n ${niceness}`;
+  return niceness === 0
+    ? 'exec'
+    : `if [ -w ${ofGroup} ]; then echo ${niceness} >${ofGroup}; fi; exec nice -n ${niceness}`;
 };
