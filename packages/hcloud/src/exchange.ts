@@ -100,8 +100,8 @@ export interface Wire {
 }
 
 const bodyBytesMax = 8 * 1024 * 1024;
-/** Servers commonly allow more (5 s and up): a request must not meet a connection that is being closed. */
-const idleMsMax = 4_000;
+/** Servers commonly allow more (a minute): a request must not meet a connection that is being closed. */
+const idleMsMax = 30_000;
 
 export interface WireOptions {
   readonly baseUrl: string;
