@@ -186,6 +186,7 @@ export const systemClock: Clock = {
     // A timer takes a millisecond at least.
     if (ms <= 0) {
       const soon = setImmediate(run);
+      if (!keepsAlive) soon.unref();
       return () => clearImmediate(soon);
     }
     const timer = setTimeout(run, ms);
