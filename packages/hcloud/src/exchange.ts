@@ -100,8 +100,6 @@ export interface Wire {
 }
 
 const bodyBytesMax = 8 * 1024 * 1024;
-/** Servers commonly allow more (a minute): a request must not meet a connection that is being closed. */
-const idleMsMax = 30_000;
 
 export interface WireOptions {
   readonly baseUrl: string;
@@ -116,7 +114,7 @@ export function openWire({ baseUrl, token, timeoutMs }: WireOptions): Wire {
   if (!/^[\x21-\x7e]+$/.test(token)) {
     throw new Error('The token of the upstream DNS API is empty or holds spaces or control characters. Set it again.');
   }
-  const agent = openAgent(server, { idleMsMax });
+  const agent = openAgent(server);
   const endpoint = { server, headers: { Authorization: `Bearer ${token}` }, agent };
   return {
     async exchange({ method, path, body }, queueMsMax = timeoutMs) {

@@ -173,11 +173,6 @@ export async function collect(
 export type TlsMaterial = Pick<https.AgentOptions, 'ca' | 'cert' | 'key' | 'servername' | 'rejectUnauthorized'>;
 
 export interface AgentOptions {
-  /**
-   * How long an idle connection is kept. Below what the server allows, so that no request meets a connection that is
-   * being closed. A server may shorten it by its `Keep-Alive` header.
-   */
-  readonly idleMsMax: number;
   /** Connections at the same time; more requests wait for one. Default: 64. */
   readonly socketsMax?: number | undefined;
   readonly tls?: TlsMaterial;
@@ -186,11 +181,16 @@ export interface AgentOptions {
 }
 
 const socketsUsual = 64;
+/**
+ * How long an idle connection is kept. Servers commonly allow a minute: no request must meet a connection that is being closed. A
+ * server may shorten it by its `Keep-Alive` header.
+ */
+const idleMsMax = 30_000;
 
 /** Opens connections to a server that calls use one after the other. `destroy` ends them all. */
 export function openAgent(
   { protocol }: URL,
-  { idleMsMax, socketsMax = socketsUsual, tls, proxyUrl = null }: AgentOptions,
+  { socketsMax = socketsUsual, tls, proxyUrl = null }: AgentOptions = {},
 ): http.Agent {
   const options = {
     ...{ keepAlive: true, maxSockets: socketsMax, timeout: idleMsMax },

@@ -13,7 +13,7 @@ afterEach(async () => {
 });
 
 function endpointOf(url: string, socketsMax?: number) {
-  const agent = openAgent(new URL(url), { idleMsMax: 4_000, socketsMax });
+  const agent = openAgent(new URL(url), { socketsMax });
   agents.push(agent);
   return { server: new URL(url), headers: { Authorization: 'Bearer secret' }, agent };
 }

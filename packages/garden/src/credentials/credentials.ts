@@ -24,9 +24,6 @@ export interface Credentials {
 const identityMsMax = 10_000;
 const readMsMax = 30_000;
 
-/** Connections are kept for this time after a call. */
-const idleMsMax = 30_000;
-
 /**
  * Opens the credentials of a kubeconfig or of the pod's service account.
  *
@@ -48,7 +45,7 @@ export function openCredentials(source: KubeconfigSource): Credentials {
     const fingerprint = hash.digest('hex');
     const sameAgent = known?.fingerprint === fingerprint ? known.agent : null;
     // Calls with an old agent end undisturbed, and its idle connections by themselves.
-    const agent = sameAgent ?? openAgent(server, { idleMsMax, tls, proxyUrl });
+    const agent = sameAgent ?? openAgent(server, { tls, proxyUrl });
     const readAt = performance.now();
     known = { server, headers, agent, isProxied: proxyUrl !== null, fingerprint, readAt };
     return known;
